@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a CPU is and where it sits. Filled by the loader from sysfs before the
+ * load, constant afterwards.
+ */
+#pragma once
+
+#include "platform.h"
+
+/* Highest number of CPU ids (nr_cpu_ids) supported; the loader refuses more. */
+#define STEWARD_MAX_CPUS 1024
+
+/* No CPU: an id that no CPU has. */
+#define STEWARD_NO_CPU (-1)
+
+/* Bits of steward_cpu.flags. */
+#define STEWARD_CPU_POSSIBLE 1u /* the id exists */
+#define STEWARD_CPU_QUIET 2u	/* nohz_full: must not get the timer by itself */
+
+/* One CPU's place. Ids of llc and node are dense, from 0, in sysfs order.
+ * Written by the loader before the load; read by everybody.
+ */
+struct steward_cpu {
+	__u16 llc;
+	__u16 node;
+	__u16 core;
+	__u16 flags;
+};
+
+STEWARD_ASSERT(sizeof(struct steward_cpu) == 8, "steward_cpu is rodata");
+
+/* How far apart two CPUs are: the cost class of moving a task between them. */
+enum steward_level {
+	STEWARD_LEVEL_LLC = 0,	   /* same last-level cache */
+	STEWARD_LEVEL_NODE = 1,	   /* same NUMA node, other cache */
+	STEWARD_LEVEL_MACHINE = 2, /* other node */
+	STEWARD_LEVEL_NR = 3,
+};
+
+STEWARD_INLINE enum steward_level steward_level_between(const struct steward_cpu *a,
+							const struct steward_cpu *b)
+{
+	if (a->llc == b->llc)
+		return STEWARD_LEVEL_LLC;
+	if (a->node == b->node)
+		return STEWARD_LEVEL_NODE;
+	return STEWARD_LEVEL_MACHINE;
+}
