@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# What every shell tool says to its user, and how it cleans up after itself.
+# To be sourced. The caller sets TOOL, the name put before each line.
+
+TOOL=${TOOL:-${0##*/}}
+WORK=''        # temporary directory, removed on every way out
+STEP_PID=''    # process group of the running step, ended on every way out
+BEAT_PID=''    # the "still working" loop beside it
+
+say() { printf '%s: %s\n' "$TOOL" "$*" >&2; }
+
+# One sentence: what was wrong, where, and what to do about it.
+die() {
+    say "$1"
+    exit "${2:-1}"
+}
+
+clean_up() {
+    local status=$?
+    trap - EXIT INT TERM HUP
+    [[ -z $BEAT_PID ]] || kill "$BEAT_PID" 2>/dev/null || true
+    [[ -z $STEP_PID ]] || kill -TERM -- "-$STEP_PID" 2>/dev/null || true
+    [[ -z $WORK ]] || rm -rf -- "$WORK"
+    exit "$status"
+}
+
+catch_signals() {
+    trap clean_up EXIT
+    trap 'say "interrupted; run it again to go on where it stopped"; exit 130' INT
+    trap 'say "terminated; run it again to go on where it stopped"; exit 143' TERM HUP
+}
+
+# Prints a line every 15 seconds, so that nobody takes a long step for a hang.
+beat() {
+    local what=$1 seconds=0
+    while sleep 15; do
+        seconds=$((seconds + 15))
+        say "  still $what ($seconds s)"
+    done
+}
+
+# step LOG WHAT COMMAND...: runs the command in a process group of its own with all output in LOG, and returns its
+# status. In the background plus wait, because bash answers a signal only between foreground commands.
+step() {
+    local log=$1 what=$2 status=0
+    shift 2
+    beat "$what" &
+    BEAT_PID=$!
+    set -m
+    "$@" >"$log" 2>&1 </dev/null &
+    STEP_PID=$!
+    set +m
+    wait "$STEP_PID" || status=$?
+    STEP_PID=''
+    kill "$BEAT_PID" 2>/dev/null || true
+    wait "$BEAT_PID" 2>/dev/null || true
+    BEAT_PID=''
+    return "$status"
+}
+
+# The line of a log that most likely names the cause.
+cause() {
+    local line
+    line=$(grep -E '^E: |No space left|rror:|fatal:|ailed|annot|denied' "$1" | head -n 1) || true
+    [[ -n $line ]] || line=$(grep -v '^[[:space:]]*$' "$1" | tail -n 1) || true
+    line=${line#E: }
+    printf '%.300s' "${line:-no message}"
+}
