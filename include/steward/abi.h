@@ -50,7 +50,8 @@ struct steward_seen {
 	__u32 moved_in;		    /* tasks moved here, in sum */
 	__u32 moved_out;	    /* tasks moved away, in sum */
 	__u32 online;		    /* 1: scheduled by us */
-	__u32 spent;		    /* scratch of the pass: no giver found for it */
+	__u32 spent;		    /* scratch of the pass: takes no more in this one */
+	__u32 refused;		    /* scratch: the taker this giver had nothing for, + 1 */
 } STEWARD_ALIGN(STEWARD_LINE);
 
 /* The cell of a CPU. */
@@ -89,8 +90,8 @@ struct steward_steer {
 	__s32 timer_cpu;     /* the CPU that balances */
 	__s32 armed_cpu;     /* the CPU whose timer is set; STEWARD_NO_CPU: none */
 	__u32 pace;	     /* enum steward_pace */
-	__u32 waiting;	     /* tasks that waited when the last pass ended */
-	__u64 last_pass_ns;
+	__u32 waiting;	     /* tasks in queues after the last pass that others might run */
+	__u64 last_pass_ns;  /* when the last pass began */
 } STEWARD_ALIGN(STEWARD_LINE);
 
 /* The balancer's own numbers. Writer: the pass. */
@@ -101,6 +102,7 @@ struct steward_balance {
 	__u64 pass_ns_last;
 	__u64 pass_ns_max;
 	__u64 next_cpu;	 /* where the next pass begins, so that nobody is always last */
+	__u64 expires_ns; /* when the timer is due */
 	__u64 in_pass;	 /* 1: a pass is running; guards against a nested one */
 } STEWARD_ALIGN(STEWARD_LINE);
 

@@ -37,8 +37,8 @@ enum steward_level {
 	STEWARD_LEVEL_NR = 3,
 };
 
-STEWARD_INLINE enum steward_level steward_level_between(const struct steward_cpu *a,
-							const struct steward_cpu *b)
+STEWARD_INLINE enum steward_level steward_level_between(const volatile struct steward_cpu *a,
+							const volatile struct steward_cpu *b)
 {
 	if (a->llc == b->llc)
 		return STEWARD_LEVEL_LLC;

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The pass, run by the timer CPU only: from the pinned timer, or from that CPU's
+ * dispatch when it was summoned. It gathers what include/steward/balance.h plans
+ * from, and carries the plan out.
+ *
+ * Tasks move from queue to queue, never to a local one: there a stale affinity
+ * ends the scheduler, and the task could not be moved on. A move between queues
+ * checks no affinity and wakes nobody, so both are done here.
+ */
+#pragma once
+
+/* Pairs tried in one pass, moved or not. */
+#define PASS_TRIES 512
+/* Queue entries looked at in one walk; the tunable is at most this. */
+#define PASS_WALK 128
+
+/* What one walk or pass came to. */
+struct outcome {
+	u32 moved;
+	u32 resting; /* tasks that could go but for their rest */
+};
+
+/* Whether @p may go to @taker now; counts why not. */
+static bool may_move(struct task_struct *p, s32 taker, u64 now, struct outcome *out)
+{
+	struct task_ctx *ctx;
+
+	if (!bpf_cpumask_test_cpu(taker, p->cpus_ptr) || kernel_migration_disabled(p)) {
+		balance.skip_affinity++;
+		return false;
+	}
+	/* When the kernel last charged it, that is when it last ran. */
+	if ((s64)(now - p->se.exec_start) < (s64)(tunables.migration_cost_us * 1000)) {
+		balance.skip_hot++;
+		out->resting++;
+		return false;
+	}
+	ctx = bpf_task_storage_get(&tasks, p, NULL, 0);
+	if (!ctx || now - ctx->moved_ns < tunables.moved_rest_us * 1000) {
+		balance.skip_moved++;
+		out->resting++;
+		return false;
+	}
+	ctx->moved_ns = now;
+	return true;
+}
+
+/* Move the first task of @giver's queue that may go to @taker. */
+static __noinline int walk_giver(s32 giver, s32 taker, u64 now, struct outcome *out)
+{
+	u64 from = steward_read(cell_of(giver)->run.vtime_now);
+	u64 to = steward_read(cell_of(taker)->run.vtime_now);
+	u32 left = tunables.pass_walk;
+	struct task_struct *p;
+
+	bpf_rcu_read_lock();
+	bpf_for_each(scx_dsq, p, giver, 0) {
+		u64 vtime;
+
+		if (!left--)
+			break;
+		if (!may_move(p, taker, now, out))
+			continue;
+		vtime = steward_vtime_rebase(p->scx.dsq_vtime, from, to);
+		vtime = steward_vtime_clamp(vtime, to, slice_ns(), p->scx.weight);
+		if (kernel_move_vtime(KERNEL_DSQ_ITER, p, taker, vtime))
+			out->moved++;
+		else
+			balance.move_failed++;
+		break;
+	}
+	bpf_rcu_read_unlock();
+	return 0;
+}
+
+/* Empty the queue of an offline CPU, which nobody else does. A task that may run
+ * on no other CPU stays: the core gives it a new mask.
+ */
+static __noinline int drain(s32 from)
+{
+	struct task_struct *p;
+
+	bpf_rcu_read_lock();
+	bpf_for_each(scx_dsq, p, from, 0) {
+		u64 clock = steward_read(cell_of(from)->run.vtime_now);
+		s32 cpu, to = STEWARD_NO_CPU;
+
+		bpf_for(cpu, 0, nr_cpu_ids) {
+			if (steward_read(cell_of(cpu)->seen.online) &&
+			    bpf_cpumask_test_cpu(cpu, p->cpus_ptr)) {
+				to = cpu;
+				break;
+			}
+		}
+		if (to == STEWARD_NO_CPU || kernel_migration_disabled(p))
+			continue;
+		clock = steward_vtime_rebase(p->scx.dsq_vtime, clock,
+					     steward_read(cell_of(to)->run.vtime_now));
+		if (kernel_move_vtime(KERNEL_DSQ_ITER, p, to, clock)) {
+			balance.moved_offline++;
+			scx_bpf_kick_cpu(to, KVAL(scx_kick_flags, SCX_KICK_IDLE));
+		}
+	}
+	bpf_rcu_read_unlock();
+	return 0;
+}
+
+/* Read every CPU once. Returns the number of waiting tasks. */
+static __noinline u32 gather(void)
+{
+	const struct cpumask *idle = scx_bpf_get_idle_cpumask();
+	u32 waiting = 0;
+	s32 cpu;
+
+	bpf_for(cpu, 0, nr_cpu_ids) {
+		struct steward_seen *seen = &cell_of(cpu)->seen;
+		s32 queued;
+
+		if (!(topo[cpu & (STEWARD_MAX_CPUS - 1)].flags & STEWARD_CPU_POSSIBLE))
+			continue;
+		queued = scx_bpf_dsq_nr_queued(cpu);
+		if (queued < 0)
+			queued = 0;
+		seen->nr_queued = queued;
+		seen->idle = !queued && bpf_cpumask_test_cpu(cpu, idle);
+		seen->spent = 0;
+		seen->refused = 0;
+		if (seen->online)
+			waiting += queued;
+	}
+	scx_bpf_put_idle_cpumask(idle);
+	return waiting;
+}
+
+/* One task from @giver to @taker happened: book it and wake the taker. */
+static void book_move(s32 giver, s32 taker, u64 now)
+{
+	const u32 mask = STEWARD_MAX_CPUS - 1;
+	struct steward_cell *cell = cell_of(taker);
+
+	switch (steward_level_between(&topo[giver & mask], &topo[taker & mask])) {
+	case STEWARD_LEVEL_LLC:
+		balance.moved_llc++;
+		break;
+	case STEWARD_LEVEL_NODE:
+		balance.moved_node++;
+		break;
+	default:
+		balance.moved_machine++;
+	}
+	if (cell->seen.idle && !cell->seen.nr_queued) {
+		u64 since = steward_read(cell->run.stop_ns);
+
+		if (since < steer.last_pass_ns)
+			since = steer.last_pass_ns;
+		if (now > since)
+			cell->seen.idle_while_queued_ns += now - since;
+		balance.balance_kicks++;
+		scx_bpf_kick_cpu(taker, KVAL(scx_kick_flags, SCX_KICK_IDLE));
+	}
+	steward_plan_moved(cells, giver, taker);
+}
+
+/* Move tasks until the plan or the budget ends. Returns how many tasks an idle
+ * CPU got or would have got but for a task's rest.
+ */
+static __noinline u32 even_out(u64 now, u32 *moved)
+{
+	u32 start = balance.next_cpu;
+	u32 idle_gained = 0;
+	u32 try;
+
+	if (start >= nr_cpu_ids)
+		start = 0;
+	balance.next_cpu = start + 1;
+
+	bpf_for(try, 0, PASS_TRIES) {
+		struct outcome out = {};
+		s32 taker, giver;
+		u32 was_idle;
+
+		if (*moved >= tunables.pass_moves)
+			break;
+		taker = steward_pick_taker(cells, nr_cpu_ids, start);
+		if (taker < 0)
+			break;
+		giver = steward_pick_giver(cells, topo, nr_cpu_ids, taker);
+		if (giver < 0) {
+			/* It refused all, or the machine is even. */
+			cell_of(taker)->seen.spent = 1;
+			continue;
+		}
+		was_idle = steward_load(&cell_of(taker)->seen) == 0;
+		walk_giver(giver, taker, now, &out);
+		if (was_idle)
+			idle_gained += out.moved + out.resting;
+		if (out.moved) {
+			*moved += out.moved;
+			book_move(giver, taker, now);
+		} else {
+			steward_plan_refused(cells, giver, taker);
+		}
+	}
+	return idle_gained;
+}
+
+/* Set the timer on this CPU, which must be the timer CPU. */
+static void arm(s32 cpu, u64 now, u64 delay_ns)
+{
+	struct timer_slot *slot;
+	u32 key = 0;
+
+	slot = bpf_map_lookup_elem(&timers, &key);
+	if (!slot)
+		return;
+	if (bpf_timer_start(&slot->timer, delay_ns, BPF_F_TIMER_CPU_PIN)) {
+		/* Tried again at this CPU's next dispatch. */
+		steer.armed_cpu = STEWARD_NO_CPU;
+		balance.timer_errors++;
+		return;
+	}
+	balance.expires_ns = now + delay_ns;
+	steward_write(steer.armed_cpu, cpu);
+}
+
+/* One pass on @cpu, the timer CPU, and the timer set for the next. */
+static void pass(s32 cpu, u64 now)
+{
+	u32 waiting, idle_gained = 0, moved = 0;
+	u64 took_ns;
+
+	if (balance.in_pass)
+		return;
+	balance.in_pass = 1;
+
+	waiting = gather();
+	if (waiting)
+		idle_gained = even_out(now, &moved);
+	steward_write(steer.pace, steward_pace_next(idle_gained, waiting));
+	steward_write(steer.waiting, waiting);
+	steward_write(steer.last_pass_ns, now);
+
+	took_ns = kernel_now() - now;
+	cell_of(cpu)->seen.balance_passes++;
+	balance.passes++;
+	balance.pass_ns_last = took_ns;
+	balance.pass_ns_sum += took_ns;
+	if (took_ns > balance.pass_ns_max)
+		balance.pass_ns_max = took_ns;
+	arm(cpu, now, steward_pace_ns(steer.pace, &tunables));
+	balance.in_pass = 0;
+}
+
+/* The timer's callback. After an offline it may find itself on another CPU: it
+ * then does nothing but call the right one, whose dispatch sets it again.
+ */
+static int timer_fired(void *map, u32 *key, struct timer_slot *slot)
+{
+	s32 cpu = bpf_get_smp_processor_id();
+
+	if (cpu != steer.timer_cpu) {
+		steward_write(steer.armed_cpu, STEWARD_NO_CPU);
+		steward_write(steer.pace, STEWARD_PACE_PARKED);
+		scx_bpf_kick_cpu(steer.timer_cpu, KVAL(scx_kick_flags, SCX_KICK_PREEMPT));
+		return 0;
+	}
+	balance.timer_passes++;
+	pass(cpu, kernel_now());
+	return 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a CPU runs next: ops.dispatch. It takes from its own queue only. On the
+ * timer CPU it also answers a summons; @cpu, not the executing CPU, is meant:
+ * with core scheduling a sibling may call.
+ */
+#pragma once
+
+/* Part of a slice that a task must have left for its end to count as forced. */
+#define FORCED_LEFT_NS 1000000
+
+/* Whether this dispatch of the timer CPU comes from a kick: out of idle with
+ * nothing queued for it, or in the middle of a slice. A summons writes nothing
+ * that this CPU would have to search for, so this is how it is known. A wrong
+ * guess costs one pass.
+ */
+static bool summoned(s32 cpu, struct task_struct *prev, u64 now)
+{
+	if (!prev)
+		return !scx_bpf_dsq_nr_queued(cpu);
+	return kernel_queued(prev) && now - cell_of(cpu)->run.run_start_ns + FORCED_LEFT_NS <
+					      slice_ns();
+}
+
+/* Set the timer if it is not set here; run a summoned pass, or, within a fast
+ * period of the last one, see that the next comes in time.
+ */
+static __noinline int timer_cpu_dispatch(s32 cpu, struct task_struct *prev, u64 now)
+{
+	u64 fast_ns = tunables.balance_fast_us * 1000;
+	u64 due;
+
+	if (steer.armed_cpu != cpu)
+		arm(cpu, now, fast_ns);
+	if (!summoned(cpu, prev, now))
+		return 0;
+	due = steer.last_pass_ns + fast_ns;
+	if (now >= due) {
+		balance.summoned_passes++;
+		pass(cpu, now);
+	} else if (balance.expires_ns > due + fast_ns / 4) {
+		arm(cpu, now, due - now);
+	}
+	return 0;
+}
+
+void STEWARD_OPS(steward_dispatch, s32 cpu, struct task_struct *prev)
+{
+	bool may_keep = prev && kernel_queued(prev);
+	u64 head;
+
+	if (cpu == steer.timer_cpu)
+		timer_cpu_dispatch(cpu, prev, kernel_now());
+
+	if (may_keep) {
+		charge(&cell_of(cpu)->run, prev, kernel_now());
+		if (!kernel_head_vtime(cpu, &head) ||
+		    !steward_vtime_before(head, prev->scx.dsq_vtime)) {
+			prev->scx.slice = slice_ns();
+			count(disp_keep);
+			return;
+		}
+	}
+	if (kernel_move_to_local(cpu)) {
+		count(disp_next);
+		return;
+	}
+	if (may_keep) {
+		prev->scx.slice = slice_ns();
+		count(disp_keep);
+		return;
+	}
+	count(disp_empty);
+	if (steer.waiting)
+		summon(kernel_now());
+}

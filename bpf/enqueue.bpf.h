@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where a task waits: ops.enqueue. Called under the rq lock of the task's CPU,
+ * possibly from a waker on another one. No kick is needed for the CPU itself:
+ * the kernel reschedules an idle CPU that a task is activated on.
+ */
+#pragma once
+
+/* Ask the timer CPU for a pass, at most once per fast period from this CPU.
+ * PREEMPT, because only a dispatch can start a pass and the kernel skips that
+ * while the running task has time left.
+ */
+static void summon(u64 now)
+{
+	struct steward_local *local = local_here();
+
+	if (now - local->summon_ns < tunables.balance_fast_us * 1000)
+		return;
+	local->summon_ns = now;
+	local->summons++;
+	local->kicks++;
+	scx_bpf_kick_cpu(steer.timer_cpu, KVAL(scx_kick_flags, SCX_KICK_PREEMPT));
+}
+
+/* A task that may run on one CPU only. True: done with it.
+ *
+ * Kernel threads among them (ksoftirqd, which may carry our own timer, kworker,
+ * rcuc) hold up the whole machine when they wait, so they go first on wake-up;
+ * one that keeps running queues like anybody else. Others skip the queue where
+ * it is empty: nobody can be overtaken and no balancer could move them anyway.
+ */
+static bool enqueue_pinned(struct task_struct *p, s32 cpu, u64 enq_flags)
+{
+	if (!(enq_flags & KVAL(scx_enq_flags, SCX_ENQ_WAKEUP)))
+		return false;
+	if (p->flags & PF_KTHREAD) {
+		count(enq_kthread);
+		kernel_insert(p, SCX_DSQ_LOCAL, slice_ns(),
+			      enq_flags | KVAL(scx_enq_flags, SCX_ENQ_PREEMPT));
+		return true;
+	}
+	if (scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu) || scx_bpf_dsq_nr_queued(cpu))
+		return false;
+	count(enq_pinned);
+	kernel_insert(p, SCX_DSQ_LOCAL, slice_ns(), enq_flags);
+	return true;
+}
+
+void STEWARD_OPS(steward_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+	u64 vtime;
+
+	if (p->nr_cpus_allowed == 1 && enqueue_pinned(p, cpu, enq_flags))
+		return;
+
+	vtime = steward_vtime_clamp(p->scx.dsq_vtime, steward_read(cell_of(cpu)->run.vtime_now),
+				    slice_ns(), p->scx.weight);
+	count(enq_wait);
+	kernel_insert_vtime(p, cpu, slice_ns(), vtime, enq_flags);
+
+	/* Nobody watches the queues while the timer is parked. */
+	if (steer.pace == STEWARD_PACE_PARKED)
+		summon(kernel_now());
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who gives a task to whom: pure functions over what the pass saw of each CPU
+ * (steward_seen). They choose one pair at a time; the pass tries to carry it
+ * out, tells them with steward_plan_moved() or steward_plan_refused(), and asks
+ * again.
+ *
+ * Load is the number of runnable tasks: those in the queue and the one that
+ * runs. A pair needs a difference of two: moving a task then leaves at most the
+ * same difference the other way round, so repeated passes come to rest and two
+ * nearly equal CPUs never exchange a task for ever.
+ */
+#pragma once
+
+#include "abi.h"
+
+#define STEWARD_GAP_MIN 2
+
+STEWARD_INLINE struct steward_seen *steward_seen_of(struct steward_cell *cells, __u32 cpu)
+{
+	return &cells[cpu & (STEWARD_MAX_CPUS - 1)].seen;
+}
+
+STEWARD_ASSERT((STEWARD_MAX_CPUS & (STEWARD_MAX_CPUS - 1)) == 0, "CPU ids are masked");
+
+STEWARD_INLINE __u32 steward_load(const struct steward_seen *seen)
+{
+	return seen->nr_queued + (seen->idle ? 0 : 1);
+}
+
+/* The online CPU with the least load that may still take in this pass, or
+ * STEWARD_NO_CPU. Looks from @start on, so that among equals each gets its turn.
+ * O(nr).
+ */
+STEWARD_INLINE __s32 steward_pick_taker(struct steward_cell *cells, __u32 nr, __u32 start)
+{
+	__s32 best = STEWARD_NO_CPU;
+	__u32 best_load = ~0u;
+	__u32 i;
+
+	steward_for(i, 0, nr) {
+		__u32 cpu = start + i < nr ? start + i : start + i - nr;
+		const struct steward_seen *seen = steward_seen_of(cells, cpu);
+
+		if (!seen->online || seen->spent || steward_load(seen) >= best_load)
+			continue;
+		best_load = steward_load(seen);
+		best = (__s32)cpu;
+		if (!best_load)
+			break;
+	}
+	return best;
+}
+
+/* The CPU that @taker should relieve, or STEWARD_NO_CPU: of those with enough
+ * more load and something queued, the nearest, then the most loaded. Skips one
+ * that has refused this taker. O(nr).
+ */
+STEWARD_INLINE __s32 steward_pick_giver(struct steward_cell *cells,
+					const volatile struct steward_cpu *topo, __u32 nr,
+					__u32 taker)
+{
+	const __u32 mask = STEWARD_MAX_CPUS - 1;
+	__u32 need = steward_load(steward_seen_of(cells, taker)) + STEWARD_GAP_MIN;
+	__u32 best_level = STEWARD_LEVEL_NR;
+	__s32 best = STEWARD_NO_CPU;
+	__u32 best_load = 0;
+	__u32 cpu;
+
+	steward_for(cpu, 0, nr) {
+		const struct steward_seen *seen = steward_seen_of(cells, cpu);
+		__u32 load = steward_load(seen);
+		__u32 level;
+
+		if (!seen->nr_queued || load < need || seen->refused == taker + 1)
+			continue;
+		level = steward_level_between(&topo[cpu & mask], &topo[taker & mask]);
+		if (level > best_level || (level == best_level && load <= best_load))
+			continue;
+		best_level = level;
+		best_load = load;
+		best = (__s32)cpu;
+	}
+	return best;
+}
+
+/* A task went from @giver to @taker. */
+STEWARD_INLINE void steward_plan_moved(struct steward_cell *cells, __u32 giver, __u32 taker)
+{
+	struct steward_seen *from = steward_seen_of(cells, giver);
+	struct steward_seen *to = steward_seen_of(cells, taker);
+
+	from->nr_queued--;
+	from->moved_out++;
+	to->nr_queued++;
+	to->moved_in++;
+}
+
+/* Nothing in @giver's queue could go to @taker; do not ask it again for that
+ * one in this pass.
+ */
+STEWARD_INLINE void steward_plan_refused(struct steward_cell *cells, __u32 giver, __u32 taker)
+{
+	steward_seen_of(cells, giver)->refused = taker + 1;
+}
+
+/* When the next pass is due. @idle_gained: an idle CPU got a task, or would have
+ * but for a task's rest; @waiting: tasks still in queues.
+ */
+STEWARD_INLINE enum steward_pace steward_pace_next(__u32 idle_gained, __u32 waiting)
+{
+	if (!waiting)
+		return STEWARD_PACE_PARKED;
+	return idle_gained ? STEWARD_PACE_FAST : STEWARD_PACE_SLOW;
+}
+
+/* ns between passes at a pace. */
+STEWARD_INLINE __u64 steward_pace_ns(enum steward_pace pace, const struct steward_tunables *tun)
+{
+	__u64 us = pace == STEWARD_PACE_FAST   ? tun->balance_fast_us
+		   : pace == STEWARD_PACE_SLOW ? tun->balance_slow_us
+					       : tun->balance_parked_us;
+
+	return us * 1000;
+}
