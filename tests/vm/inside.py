@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs one selftest in the guest: inside.py NAME [KEY=VALUE...]. Status 0, 1 failed, 77 cannot run here."""
+import importlib
+import sys
+import time
+import traceback
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent / 'selftests')]
+import guest  # pylint: disable=wrong-import-position
+
+
+def tail(title, text, lines):
+    print(f'--- {title}, last {lines} lines')
+    print('\n'.join(text.splitlines()[-lines:]), flush=True)
+
+
+def check_guest(host_only):
+    if not guest.BINARY.exists():
+        raise guest.Skip(f'{guest.BINARY} is missing: build first')
+    if not host_only and not guest.SYSFS.is_dir():
+        raise guest.Skip('this kernel has no sched_ext')
+
+
+def main(name, options):
+    selftest = importlib.import_module(name)
+    started = time.monotonic()
+    try:
+        check_guest(getattr(selftest, 'ON_HOST', False))
+        selftest.test(**options)
+    except guest.Skip as reason:
+        print(f'SKIP {name}: {reason}', flush=True)
+        return 77
+    except Exception as error:  # pylint: disable=broad-except
+        if not isinstance(error, guest.Failure):
+            traceback.print_exc(file=sys.stdout)
+        print(f'FAIL {name}: {error}', flush=True)
+        if guest.LOG.exists():
+            tail('scx_steward', guest.LOG.read_text(encoding='utf-8', errors='replace'), 80)
+        tail('kernel', guest.kernel_log(), 60)
+        print(f'FAIL {name}: {error}', flush=True)
+        return 1
+    print(f'ok {name}: {time.monotonic() - started:.1f} s', flush=True)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1], dict(pair.split('=', 1) for pair in sys.argv[2:])))
