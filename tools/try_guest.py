@@ -3,26 +3,25 @@
 """The part of tools/try that runs in the guest: one load, two schedulers, a table.
 
 try_guest.py [--seconds N] FOLDER, where FOLDER holds scx_steward and stewardctl.
-Needs root, a kernel with sched_ext, perf. Status 1 if anything did not go as told.
+Needs root and a kernel with sched_ext. Status 1 if anything did not go as told.
 """
 
 import argparse
 import json
+import mmap
 import os
 import platform
 import re
-import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
 
 STATE = "/sys/kernel/sched_ext/state"
-GROUPS, LOOPS = 1, 25
-# perf's messaging: in each group 20 senders write LOOPS times to each of 20 receivers.
-MESSAGES = GROUPS * 20 * 20 * LOOPS
-PERF = ["perf", "bench", "-f", "simple", "sched", "messaging", "-g", str(GROUPS), "-l", str(LOOPS)]
+CLIENT_SERVERS = 4
 
 
 class Trouble(Exception):
@@ -76,67 +75,84 @@ def difference(before, now):
 
 # ---- the load ---------------------------------------------------------------
 
+def answer(end):
+    """A server: one byte back for each that comes."""
+    while byte := end.recv(1):
+        end.send(byte)
+
+
+def ask(ends, board, slot):
+    """A client: asks all its servers at once, waits for each, counts the answers in a place of its own."""
+    answers = 0
+    while True:
+        for end in ends:
+            end.send(b"?")
+        for end in ends:
+            end.recv(1)
+        answers += len(ends)
+        struct.pack_into("Q", board, slot * 8, answers)
+
+
+def spin():
+    while True:
+        pass
+
+
 class Load:
-    """A few endless loops that all start on one CPU, and rounds of perf's messaging beside them."""
+    """Endless loops that all start on one CPU, and clients that each talk with four servers."""
 
     def __init__(self):
         self.cpus = os.sched_getaffinity(0)
+        self.hogs = self.clients = max(2, len(self.cpus) // 2)
+        self.board = mmap.mmap(-1, self.clients * 8)  # shared with the children
         self.children = []
-        self.rounds = 0
+
+    def fork(self, work, *arguments):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                work(*arguments)
+            finally:
+                os._exit(0)
+        self.children.append(pid)
+        return pid
 
     def __enter__(self):
-        first = {min(self.cpus)}
-        for _ in range(max(2, len(self.cpus) // 2)):
-            hog = subprocess.Popen(["sh", "-c", "while :; do :; done"])
-            os.sched_setaffinity(hog.pid, first)
-            self.children.append(hog)
+        for slot in range(self.clients):
+            pairs = [socket.socketpair() for _ in range(CLIENT_SERVERS)]
+            for _, far in pairs:
+                self.fork(answer, far)
+            self.fork(ask, [near for near, _ in pairs], self.board, slot)
+        # On one CPU to begin with: only balancing can spread what never sleeps.
+        os.sched_setaffinity(0, {min(self.cpus)})
+        hogs = [self.fork(spin) for _ in range(self.hogs)]
+        for pid in [0, *hogs]:
+            os.sched_setaffinity(pid, self.cpus)
         return self
 
     def __exit__(self, *_):
-        for child in self.children:
-            child.kill()
-            child.wait()
+        for pid in self.children:
+            os.kill(pid, signal.SIGKILL)
+        for pid in self.children:
+            os.waitpid(pid, 0)
 
-    def let_spread(self):
-        for hog in self.children:
-            os.sched_setaffinity(hog.pid, self.cpus)
-
-    def one_round(self):
-        done = subprocess.run(PERF, capture_output=True, text=True, check=False, timeout=120)
-        if done.returncode:
-            raise Trouble(f"perf bench failed: {done.stderr.strip() or done.stdout.strip()}")
-        self.rounds += 1
+    def answers(self):
+        return sum(struct.unpack(f"{self.clients}Q", self.board[:]))
 
 
-def every_second(stop, show):
-    """Call show() each second until stop is set."""
-    while not stop.wait(1):
-        show()
-
-
-def run_load(seconds, show=None):
-    """Run the load for about so many seconds, to the end of a round; what it cost."""
-    stop = threading.Event()
+def run_load(seconds, show_cost):
+    """Run the load for so many seconds; what it did and what that cost."""
+    begin = counters()
     with Load() as load:
-        begin = counters()
-
-        def line():
+        while True:
+            time.sleep(1)
             cost = difference(begin, counters())
-            say(f"  {cost['time']:4.0f} s | rounds {load.rounds:3d} | SCHED softirqs {cost['sched']:6d} | "
-                f"HRTIMER softirqs {cost['hrtimer']:5d} | RES+CAL {cost['ipi']:7d}")
-
-        watcher = threading.Thread(target=every_second, args=(stop, line), daemon=True)
-        if show is None:
-            watcher.start()
-        load.let_spread()
-        try:
-            while load.rounds == 0 or time.monotonic() - begin["time"] < seconds:
-                load.one_round()
-            cost = difference(begin, counters())
-        finally:
-            stop.set()
-    cost["messages"] = load.rounds * MESSAGES
-    return cost
+            cost["answers"] = load.answers()
+            if show_cost:
+                say(f"  {cost['time']:4.0f} s | answers {cost['answers']:7d} | SCHED softirqs {cost['sched']:6d} | "
+                    f"HRTIMER softirqs {cost['hrtimer']:6d} | RES+CAL {cost['ipi']:7d}")
+            if cost["time"] >= seconds:
+                return cost
 
 
 # ---- the scheduler ----------------------------------------------------------
@@ -202,14 +218,14 @@ def change(before, now):
 
 def table(eevdf, ours, passes):
     def per(cost, *names):
-        return sum(cost[n] for n in names) * 1000 / cost["messages"]
+        return sum(cost[n] for n in names) * 1000 / cost["answers"]
 
     rows = [("", "EEVDF", "scx_steward", "change"), ("in all", "", "", "")]
-    for label, name in (("messages delivered", "messages"), ("SCHED softirqs", "sched"),
+    for label, name in (("answers", "answers"), ("SCHED softirqs", "sched"),
                         ("HRTIMER softirqs", "hrtimer"), ("RES+CAL interrupts", "ipi")):
         rows.append((f"  {label}", str(eevdf[name]), str(ours[name]), ""))
     rows.append(("  passes of the balancer", "", "?" if passes is None else str(passes), ""))
-    rows.append(("per 1000 messages", "", "", ""))
+    rows.append(("per 1000 answers", "", "", ""))
     for label, names in (("SCHED softirqs", ["sched"]), ("HRTIMER softirqs", ["hrtimer"]),
                          ("SCHED + HRTIMER softirqs", ["sched", "hrtimer"]), ("RES+CAL interrupts", ["ipi"])):
         a, b = per(eevdf, *names), per(ours, *names)
@@ -235,8 +251,6 @@ def check_guest(folder):
         raise Trouble("attaching a scheduler needs root; tools/try runs this in a guest of its own")
     if not os.path.exists(STATE):
         raise Trouble(f"kernel {platform.release()} has no sched_ext; try --kernel 7.3")
-    if not shutil.which("perf"):
-        raise Trouble("perf is not installed; tools/setup installs it")
     if not os.access(os.path.join(folder, "scx_steward"), os.X_OK):
         raise Trouble(f"no scx_steward in {folder}; build first")
 
@@ -245,13 +259,14 @@ def show(folder, seconds):
     check_guest(folder)
     cpus = len(os.sched_getaffinity(0))
     say(f"\nLinux {platform.release()}, {cpus} CPUs, sched_ext {state()}.")
-    say(f"The load: {max(2, cpus // 2)} endless loops that all start on one CPU and may then run anywhere,\n"
-        f"and rounds of `{' '.join(PERF)}`.")
+    half = max(2, cpus // 2)
+    say(f"The load: {half} endless loops that all start on one CPU and may then run anywhere, and {half} clients\n"
+        f"that ask {CLIENT_SERVERS} servers each, wait for all answers and ask again.")
 
     heading(f"1. The kernel's own scheduler, EEVDF, for {seconds} s")
     say("  SCHED softirqs are the kernel's load balancing, on every CPU. RES and CAL are the interrupts\n"
         "  that CPUs send one another. All counted since the load started.\n")
-    eevdf = run_load(seconds)
+    eevdf = run_load(seconds, show_cost=True)
 
     heading("2. scx_steward attaches")
     with Steward(folder) as steward:
@@ -259,7 +274,7 @@ def show(folder, seconds):
         heading(f"3. The same load under scx_steward, for {seconds} s")
         say("  A line a second: the timer CPU and its pace, passes (runs of the balancer) and their time,\n"
             "  tasks moved, tasks waiting, and for each CPU how busy it was and, after +, how many wait there.\n")
-        ours = run_load(seconds, show=steward)
+        ours = run_load(seconds, show_cost=False)
         totals = steward.totals()
         heading("4. scx_steward detaches")
         steward.detach()
@@ -269,7 +284,7 @@ def show(folder, seconds):
     passes = show_passes(totals)
     say()
     table(eevdf, ours, passes)
-    say("\n  Counts per message can be compared; speed in an emulated machine cannot. tools/bench/cost measures cost.")
+    say("\n  Counts per answer can be compared; speed in an emulated machine cannot. tools/bench/cost measures cost.")
 
 
 def main():

@@ -167,7 +167,7 @@ class Text(unittest.TestCase):
     def test_no_machine_is_named(self):
         for text in ("cd /r" + "oot/x\n", "/w" + "ork/x\n", "http://deb.deb" + "ian.org/x\n", "registry.npm" + "js.org\n"):
             self.assertEqual(run(rules.machine_names, {"tools/x": text}), ["tools/x:1"])
-        self.assertEqual(run(rules.machine_names, {"tools/x": "/sys/kernel/sched_ext/r" + "oot/ops $d/w" + "ork/x\n"}), [])
+        self.assertEqual(run(rules.machine_names, {"tools/x": "/sys/kernel/sched_ext/r" + "oot/ops '/r" + "oot/ops' $d/w" + "ork/x\n"}), [])
 
     def test_executable_bits(self):
         script = {"tools/x": "#!/bin/sh\n"}
