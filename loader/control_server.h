@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Line server on a Unix stream socket: what arrives as a line goes to a handler, its answer goes
+// back. Bounded in clients, line length and idle time, so that no client can hurt the scheduler's
+// process.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/local/stream_protocol.hpp>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace steward {
+
+class ControlServer {
+ public:
+  using Handler = std::function<std::string(absl::string_view line)>;
+
+  static constexpr size_t kMaxLine = size_t{64} << 10;
+  static constexpr size_t kMaxClients = 32;
+
+  ControlServer(asio::io_context& io, Handler handler);
+  ~ControlServer();
+  ControlServer(const ControlServer&) = delete;
+  ControlServer& operator=(const ControlServer&) = delete;
+
+  // Makes the folder if need be, and takes the place of a socket that another process left.
+  absl::Status Listen(const std::string& path);
+
+ private:
+  class Session;
+
+  void Accept();
+
+  Handler handler_;
+  asio::local::stream_protocol::acceptor acceptor_;
+  std::set<std::shared_ptr<Session>> sessions_;
+  std::string path_;
+};
+
+}  // namespace steward
