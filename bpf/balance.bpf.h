@@ -117,7 +117,7 @@ static __noinline u32 gather(void)
 		struct steward_seen *seen = &cell_of(cpu)->seen;
 		s32 queued;
 
-		if (!(topo[cpu & (STEWARD_MAX_CPUS - 1)].flags & STEWARD_CPU_POSSIBLE))
+		if (!(topo_of(cpu)->flags & STEWARD_CPU_POSSIBLE))
 			continue;
 		queued = scx_bpf_dsq_nr_queued(cpu);
 		if (queued < 0)
@@ -136,10 +136,9 @@ static __noinline u32 gather(void)
 /* One task from @giver to @taker happened: book it and wake the taker. */
 static void book_move(s32 giver, s32 taker, u64 now)
 {
-	const u32 mask = STEWARD_MAX_CPUS - 1;
 	struct steward_cell *cell = cell_of(taker);
 
-	switch (steward_level_between(&topo[giver & mask], &topo[taker & mask])) {
+	switch (steward_level_between(topo_of(giver), topo_of(taker))) {
 	case STEWARD_LEVEL_LLC:
 		balance.moved_llc++;
 		break;

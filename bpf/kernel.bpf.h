@@ -178,6 +178,7 @@ static __always_inline bool kernel_head_vtime(u64 dsq_id, u64 *vtime)
 	}
 	if (!scx_bpf_dsq_nr_queued(dsq_id))
 		return false;
+	*vtime = 0;
 	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, dsq_id, 0) {
 		*vtime = p->scx.dsq_vtime;
@@ -185,6 +186,10 @@ static __always_inline bool kernel_head_vtime(u64 dsq_id, u64 *vtime)
 		break;
 	}
 	bpf_rcu_read_unlock();
+	/* Keeps the compiler from testing p instead, which the verifier of 6.12
+	 * no longer trusts here.
+	 */
+	barrier_var(found);
 	return found;
 }
 
@@ -204,7 +209,7 @@ static __always_inline bool kernel_queued(const struct task_struct *p)
 /* printf into the debug dump; one line per call. */
 #define kernel_dump(fmt, args...)						\
 	({									\
-		static const char ___fmt[] = fmt;				\
+		static char ___fmt[] = fmt; /* the kfunc wants it writable */	\
 		unsigned long long ___param[___bpf_narg(args)];			\
 		___bpf_fill(___param, args);					\
 		scx_bpf_dump_bstr((char *)___fmt, ___param, sizeof(___param));	\
@@ -213,7 +218,7 @@ static __always_inline bool kernel_queued(const struct task_struct *p)
 /* End the scheduler with an error that the loader reports. */
 #define kernel_error(fmt, args...)						\
 	({									\
-		static const char ___fmt[] = fmt;				\
+		static char ___fmt[] = fmt; /* the kfunc wants it writable */	\
 		unsigned long long ___param[___bpf_narg(args)];			\
 		___bpf_fill(___param, args);					\
 		scx_bpf_error_bstr((char *)___fmt, ___param, sizeof(___param));	\

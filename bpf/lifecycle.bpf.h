@@ -29,7 +29,7 @@ static __noinline int elect(void)
 				continue;
 			if (first == STEWARD_NO_CPU)
 				first = cpu;
-			if (!(topo[cpu & (STEWARD_MAX_CPUS - 1)].flags & STEWARD_CPU_QUIET)) {
+			if (!(topo_of(cpu)->flags & STEWARD_CPU_QUIET)) {
 				chosen = cpu;
 				break;
 			}
@@ -121,7 +121,7 @@ s32 STEWARD_OPS_SLEEPABLE(steward_init)
 	scx_bpf_put_cpumask(mask);
 
 	bpf_for(cpu, 0, nr_cpu_ids) {
-		if (!(topo[cpu & (STEWARD_MAX_CPUS - 1)].flags & STEWARD_CPU_POSSIBLE))
+		if (!(topo_of(cpu)->flags & STEWARD_CPU_POSSIBLE))
 			continue;
 		err = scx_bpf_create_dsq(cpu, -1);
 		if (err)
@@ -143,7 +143,7 @@ s32 STEWARD_OPS_SLEEPABLE(steward_init)
 
 	steer.armed_cpu = STEWARD_NO_CPU;
 	cpu = tick_cpu();
-	if (online(cpu) && !(topo[cpu & (STEWARD_MAX_CPUS - 1)].flags & STEWARD_CPU_QUIET))
+	if (online(cpu) && !(topo_of(cpu)->flags & STEWARD_CPU_QUIET))
 		steer.timer_cpu = cpu;
 	else
 		steer.timer_cpu = STEWARD_NO_CPU;

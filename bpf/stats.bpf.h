@@ -7,7 +7,12 @@
 
 static __always_inline struct steward_cell *cell_of(s32 cpu)
 {
-	return &cells[cpu & (STEWARD_MAX_CPUS - 1)];
+	return &cells[steward_index(cpu)];
+}
+
+static __always_inline const volatile struct steward_cpu *topo_of(s32 cpu)
+{
+	return &topo[steward_index(cpu)];
 }
 
 /* The record of the CPU that executes this. */

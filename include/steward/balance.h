@@ -18,10 +18,8 @@
 
 STEWARD_INLINE struct steward_seen *steward_seen_of(struct steward_cell *cells, __u32 cpu)
 {
-	return &cells[cpu & (STEWARD_MAX_CPUS - 1)].seen;
+	return &cells[steward_index(cpu)].seen;
 }
-
-STEWARD_ASSERT((STEWARD_MAX_CPUS & (STEWARD_MAX_CPUS - 1)) == 0, "CPU ids are masked");
 
 STEWARD_INLINE __u32 steward_load(const struct steward_seen *seen)
 {
@@ -60,7 +58,6 @@ STEWARD_INLINE __s32 steward_pick_giver(struct steward_cell *cells,
 					const volatile struct steward_cpu *topo, __u32 nr,
 					__u32 taker)
 {
-	const __u32 mask = STEWARD_MAX_CPUS - 1;
 	__u32 need = steward_load(steward_seen_of(cells, taker)) + STEWARD_GAP_MIN;
 	__u32 best_level = STEWARD_LEVEL_NR;
 	__s32 best = STEWARD_NO_CPU;
@@ -74,7 +71,8 @@ STEWARD_INLINE __s32 steward_pick_giver(struct steward_cell *cells,
 
 		if (!seen->nr_queued || load < need || seen->refused == taker + 1)
 			continue;
-		level = steward_level_between(&topo[cpu & mask], &topo[taker & mask]);
+		level = steward_level_between(&topo[steward_index(cpu)],
+					      &topo[steward_index(taker)]);
 		if (level > best_level || (level == best_level && load <= best_load))
 			continue;
 		best_level = level;

@@ -29,6 +29,18 @@ struct steward_cpu {
 
 STEWARD_ASSERT(sizeof(struct steward_cpu) == 8, "steward_cpu is rodata");
 
+STEWARD_ASSERT((STEWARD_MAX_CPUS & (STEWARD_MAX_CPUS - 1)) == 0, "CPU ids are masked");
+
+/* A CPU id as an index that the verifier can see is in bounds. The empty
+ * assembly keeps the compiler from masking earlier and spilling the result,
+ * whose bounds the verifier forgets in loops.
+ */
+STEWARD_INLINE __u32 steward_index(__u32 cpu)
+{
+	__asm__ volatile("" : "+r"(cpu));
+	return cpu & (STEWARD_MAX_CPUS - 1);
+}
+
 /* How far apart two CPUs are: the cost class of moving a task between them. */
 enum steward_level {
 	STEWARD_LEVEL_LLC = 0,	   /* same last-level cache */
