@@ -15,69 +15,79 @@
 /* Queue entries looked at in one walk; the tunable is at most this. */
 #define PASS_WALK 128
 
-/* What one walk or pass came to. */
-struct outcome {
-	u32 moved;
-	u32 resting; /* tasks that could go but for their rest */
+/* What a walk of a queue came to. */
+enum walk {
+	WALK_NOTHING = 0, /* no task there may go to the taker */
+	WALK_RESTING = 1, /* one could, but for its rest */
+	WALK_MOVED = 2,
 };
 
-/* Whether @p may go to @taker now; counts why not. */
-static bool may_move(struct task_struct *p, s32 taker, u64 now, struct outcome *out)
+/* The functions below that are not static are verified by themselves, once per
+ * program, instead of along every path that leads to them: on 6.12 that is the
+ * difference between 240,000 verified instructions and a tenth of it.
+ */
+
+/* Whether @p may go to @taker now: WALK_MOVED if so; counts why not. */
+static enum walk may_move(struct task_struct *p, s32 taker, u64 now)
 {
 	struct task_ctx *ctx;
 
 	if (!bpf_cpumask_test_cpu(taker, p->cpus_ptr) || kernel_migration_disabled(p)) {
 		balance.skip_affinity++;
-		return false;
+		return WALK_NOTHING;
 	}
 	/* When the kernel last charged it, that is when it last ran. */
 	if ((s64)(now - p->se.exec_start) < (s64)(tunables.migration_cost_us * 1000)) {
 		balance.skip_hot++;
-		out->resting++;
-		return false;
+		return WALK_RESTING;
 	}
 	ctx = bpf_task_storage_get(&tasks, p, NULL, 0);
 	if (!ctx || now - ctx->moved_ns < tunables.moved_rest_us * 1000) {
 		balance.skip_moved++;
-		out->resting++;
-		return false;
+		return WALK_RESTING;
 	}
 	ctx->moved_ns = now;
-	return true;
+	return WALK_MOVED;
 }
 
-/* Move the first task of @giver's queue that may go to @taker. */
-static __noinline int walk_giver(s32 giver, s32 taker, u64 now, struct outcome *out)
+/* Move the first task of @giver's queue that may go to @taker. Returns enum walk. */
+__noinline int walk_giver(s32 giver, s32 taker, u64 now)
 {
 	u64 from = steward_read(cell_of(giver)->run.vtime_now);
 	u64 to = steward_read(cell_of(taker)->run.vtime_now);
 	u32 left = tunables.pass_walk;
+	enum walk result = WALK_NOTHING;
 	struct task_struct *p;
 
 	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, giver, 0) {
+		enum walk can;
 		u64 vtime;
 
 		if (!left--)
 			break;
-		if (!may_move(p, taker, now, out))
+		can = may_move(p, taker, now);
+		if (can != WALK_MOVED) {
+			if (can > result)
+				result = can;
 			continue;
+		}
 		vtime = steward_vtime_rebase(p->scx.dsq_vtime, from, to);
 		vtime = steward_vtime_clamp(vtime, to, slice_ns(), p->scx.weight);
 		if (kernel_move_vtime(KERNEL_DSQ_ITER, p, taker, vtime))
-			out->moved++;
+			result = WALK_MOVED;
 		else
 			balance.move_failed++;
 		break;
 	}
 	bpf_rcu_read_unlock();
-	return 0;
+	return result;
 }
 
 /* Empty the queue of an offline CPU, which nobody else does. A task that may run
  * on no other CPU stays: the core gives it a new mask.
  */
-static __noinline int drain(s32 from)
+__noinline int drain(s32 from)
 {
 	struct task_struct *p;
 
@@ -107,7 +117,7 @@ static __noinline int drain(s32 from)
 }
 
 /* Read every CPU once. Returns the number of waiting tasks. */
-static __noinline u32 gather(void)
+__noinline int gather(void)
 {
 	const struct cpumask *idle = scx_bpf_get_idle_cpumask();
 	u32 waiting = 0;
@@ -161,13 +171,13 @@ static void book_move(s32 giver, s32 taker, u64 now)
 	steward_plan_moved(cells, giver, taker);
 }
 
-/* Move tasks until the plan or the budget ends. Returns how many tasks an idle
- * CPU got or would have got but for a task's rest.
+/* Move tasks until the plan or the budget ends. Returns how many times an idle
+ * CPU got a task or would have got one but for the task's rest.
  */
-static __noinline u32 even_out(u64 now, u32 *moved)
+__noinline int even_out(u64 now)
 {
 	u32 start = balance.next_cpu;
-	u32 idle_gained = 0;
+	u32 idle_gained = 0, moved = 0;
 	u32 try;
 
 	if (start >= nr_cpu_ids)
@@ -175,11 +185,11 @@ static __noinline u32 even_out(u64 now, u32 *moved)
 	balance.next_cpu = start + 1;
 
 	bpf_for(try, 0, PASS_TRIES) {
-		struct outcome out = {};
 		s32 taker, giver;
-		u32 was_idle;
+		bool was_idle;
+		int result;
 
-		if (*moved >= tunables.pass_moves)
+		if (moved >= tunables.pass_moves)
 			break;
 		taker = steward_pick_taker(cells, nr_cpu_ids, start);
 		if (taker < 0)
@@ -191,11 +201,11 @@ static __noinline u32 even_out(u64 now, u32 *moved)
 			continue;
 		}
 		was_idle = steward_load(&cell_of(taker)->seen) == 0;
-		walk_giver(giver, taker, now, &out);
-		if (was_idle)
-			idle_gained += out.moved + out.resting;
-		if (out.moved) {
-			*moved += out.moved;
+		result = walk_giver(giver, taker, now);
+		if (was_idle && result != WALK_NOTHING)
+			idle_gained++;
+		if (result == WALK_MOVED) {
+			moved++;
 			book_move(giver, taker, now);
 		} else {
 			steward_plan_refused(cells, giver, taker);
@@ -224,18 +234,18 @@ static void arm(s32 cpu, u64 now, u64 delay_ns)
 }
 
 /* One pass on @cpu, the timer CPU, and the timer set for the next. */
-static void pass(s32 cpu, u64 now)
+__noinline int pass(s32 cpu, u64 now)
 {
-	u32 waiting, idle_gained = 0, moved = 0;
+	u32 waiting, idle_gained = 0;
 	u64 took_ns;
 
 	if (balance.in_pass)
-		return;
+		return 0;
 	balance.in_pass = 1;
 
 	waiting = gather();
 	if (waiting)
-		idle_gained = even_out(now, &moved);
+		idle_gained = even_out(now);
 	steward_write(steer.pace, steward_pace_next(idle_gained, waiting));
 	steward_write(steer.waiting, waiting);
 	steward_write(steer.last_pass_ns, now);
@@ -249,6 +259,7 @@ static void pass(s32 cpu, u64 now)
 		balance.pass_ns_max = took_ns;
 	arm(cpu, now, steward_pace_ns(steer.pace, &tunables));
 	balance.in_pass = 0;
+	return 0;
 }
 
 /* The timer's callback. After an offline it may find itself on another CPU: it

@@ -25,7 +25,7 @@ static bool summoned(s32 cpu, struct task_struct *prev, u64 now)
 /* Set the timer if it is not set here; run a summoned pass, or, within a fast
  * period of the last one, see that the next comes in time.
  */
-static __noinline int timer_cpu_dispatch(s32 cpu, struct task_struct *prev, u64 now)
+static void timer_cpu_dispatch(s32 cpu, struct task_struct *prev, u64 now)
 {
 	u64 fast_ns = tunables.balance_fast_us * 1000;
 	u64 due;
@@ -33,7 +33,7 @@ static __noinline int timer_cpu_dispatch(s32 cpu, struct task_struct *prev, u64 
 	if (steer.armed_cpu != cpu)
 		arm(cpu, now, fast_ns);
 	if (!summoned(cpu, prev, now))
-		return 0;
+		return;
 	due = steer.last_pass_ns + fast_ns;
 	if (now >= due) {
 		balance.summoned_passes++;
@@ -41,7 +41,6 @@ static __noinline int timer_cpu_dispatch(s32 cpu, struct task_struct *prev, u64 
 	} else if (balance.expires_ns > due + fast_ns / 4) {
 		arm(cpu, now, due - now);
 	}
-	return 0;
 }
 
 void STEWARD_OPS(steward_dispatch, s32 cpu, struct task_struct *prev)

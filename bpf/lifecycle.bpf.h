@@ -14,7 +14,7 @@ static bool online(s32 cpu)
  * the first online CPU that is not nohz_full, else the first online one. Every
  * caller comes to the same result, so that two at once do no harm.
  */
-static __noinline int elect(void)
+__noinline int elect(void)
 {
 	s32 wish = tunables.timer_cpu;
 	s32 cpu, chosen = STEWARD_NO_CPU, first = STEWARD_NO_CPU;
