@@ -189,8 +189,9 @@ absl::Status BpfScheduler::Attach() {
   link_ = bpf_map__attach_struct_ops(skeleton_->maps.steward_ops);
   if (link_ == nullptr) {
     return absl::ErrnoToStatus(
-        errno, "the kernel did not accept the scheduler; scx_steward --check may say why, and the "
-               "kernel's log (dmesg)");
+        errno,
+        "the kernel did not accept the scheduler; scx_steward --check may say why, and the "
+        "kernel's log (dmesg)");
   }
   return absl::OkStatus();
 }

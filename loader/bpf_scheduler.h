@@ -20,10 +20,10 @@ struct steward_bpf;
 namespace steward {
 
 struct LaunchConfig {
-  std::string root;           // of /sys and /proc: "" on a real machine
-  std::string ops_name;       // what /sys/kernel/sched_ext/root/ops shows
-  uint32_t timeout_ms = 0;    // the kernel's watchdog
-  uint32_t exit_dump_len = 0; // 0: the kernel's choice
+  std::string root;            // of /sys and /proc: "" on a real machine
+  std::string ops_name;        // what /sys/kernel/sched_ext/root/ops shows
+  uint32_t timeout_ms = 0;     // the kernel's watchdog
+  uint32_t exit_dump_len = 0;  // 0: the kernel's choice
   int verbosity = 0;
 };
 

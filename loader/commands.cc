@@ -42,10 +42,6 @@ absl::StatusOr<int> Check() {
 absl::StatusOr<int> RunScheduler(const Options& options) {
   const std::vector<Finding> findings = ProbeKernel("", ProbeDepth::kStart);
   RETURN_IF_ERROR(RefuseIfMissing(findings));
-  ASSIGN_OR_RETURN(const CpuLists lists, ReadCpuLists(""));
-  if (const absl::Status status = CheckTimerCpu(options.tunables.timer_cpu, lists); !status.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("--timer-cpu: ", status.message()));
-  }
   for (const Finding& finding : findings) {
     if (finding.verdict == Verdict::kDegraded) spdlog::info("without {}", FormatFinding(finding));
   }
@@ -56,11 +52,10 @@ absl::StatusOr<int> RunScheduler(const Options& options) {
   launch.exit_dump_len = options.exit_dump_len;
   launch.verbosity = options.verbosity;
   ControlService control(STEWARD_VERSION, [] { return ReadCpuLists(""); });
-  App app({options.tunables, options.stats, kControlSocket},
-          [launch](const steward_tunables& tunables) {
-            return BpfScheduler::Launch(launch, tunables);
-          },
-          control, std::cout, std::cerr);
+  App app(
+      {options.tunables, options.stats, kControlSocket},
+      [launch](const steward_tunables& tunables) { return BpfScheduler::Launch(launch, tunables); },
+      control, std::cout, std::cerr);
   return app.Run();
 }
 

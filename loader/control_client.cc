@@ -76,9 +76,9 @@ absl::StatusOr<Json> ControlClient::Call(const std::string& command, const Json&
   }
   const int error = reply["errno"].get<int>();
   if (error == 0) return reply[resp];
-  return absl::Status(absl::ErrnoToStatusCode(error),
-                      reply[resp].is_string() ? reply[resp].get<std::string>()
-                                              : reply[resp].dump());
+  return absl::Status(absl::ErrnoToStatusCode(error), reply[resp].is_string()
+                                                          ? reply[resp].get<std::string>()
+                                                          : reply[resp].dump());
 }
 
 absl::StatusOr<std::string> ControlClient::ReadLine() {

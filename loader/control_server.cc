@@ -50,11 +50,10 @@ class ControlServer::Session : public std::enable_shared_from_this<Session> {
 
   void Read() {
     Watch();
-    asio::async_read_until(
-        socket_, input_, '\n',
-        [self = shared_from_this()](const std::error_code& error, size_t size) {
-          self->OnLine(error, size);
-        });
+    asio::async_read_until(socket_, input_, '\n',
+                           [self = shared_from_this()](const std::error_code& error, size_t size) {
+                             self->OnLine(error, size);
+                           });
   }
 
   void Close() {

@@ -108,9 +108,8 @@ absl::StatusOr<Json> ControlService::Dispatch(absl::string_view line) {
   if (command == "get") return TunablesToJson(scheduler_->Tunables());
   if (command == "set") return Set(args);
   if (command == "reset") return Reset();
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown command '", command,
-                   "'; commands are status, get, set, reset, stats, schema"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown command '", command, "'; commands are status, get, set, reset, stats, schema"));
 }
 
 Json ControlService::Status() const {

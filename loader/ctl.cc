@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "loader/ctl.h"
 
-#include <algorithm>
 #include <functional>
 #include <utility>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -13,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "loader/base/status_macros.h"
+#include "loader/command_line.h"
 #include "loader/control_client.h"
 #include "loader/options.h"
 #include "loader/stats_format.h"
@@ -44,7 +43,8 @@ std::string PlainText(const Json& value) {
 }
 
 void PrintPairs(const Json& object, const char* between, std::ostream& out) {
-  for (const auto& [name, value] : object.items()) out << name << between << PlainText(value) << '\n';
+  for (const auto& [name, value] : object.items())
+    out << name << between << PlainText(value) << '\n';
 }
 
 absl::Status CtlStatus(const Arguments& arguments, std::ostream& out) {
@@ -129,7 +129,8 @@ absl::Status CtlStats(const Arguments& arguments, std::ostream& out) {
 using Action = std::function<absl::Status(const Arguments&, std::ostream&)>;
 
 void AddCommands(CLI::App& app, Arguments& arguments, Action& action) {
-  app.add_option("--socket", arguments.socket, "the control socket")->capture_default_str();
+  AddText(app, "--socket", arguments.socket, "PATH",
+          absl::StrCat("the control socket (default ", kControlSocket, ")"));
   const auto add = [&](const char* name, const char* help, Action run) {
     CLI::App* const command = app.add_subcommand(name, help);
     command->callback([&action, run = std::move(run)] { action = run; });
@@ -144,8 +145,7 @@ void AddCommands(CLI::App& app, Arguments& arguments, Action& action) {
   add("reset", "all knobs to their defaults", CtlReset);
   CLI::App* const stats = add("stats", "statistics: since the start, or per interval", CtlStats);
   stats->add_flag("--json", arguments.json, "every counter, one JSON object per line");
-  stats->add_option("--interval", arguments.interval, "go on every SEC seconds (0.1 to 60)")
-      ->type_name("SEC");
+  AddText(*stats, "--interval", arguments.interval, "SEC", "go on every SEC seconds (0.1 to 60)");
   add("schema", "knobs and counters with their meaning, as JSON", CtlSchema);
 }
 
@@ -156,23 +156,15 @@ absl::Status RunCtl(std::vector<std::string> args, std::ostream& out) {
   Arguments arguments;
   Action action;
   bool version = false;
-  app.set_help_flag("-h,--help", "print this text");
   app.add_flag("-V,--version", version, "print the version");
   AddCommands(app, arguments, action);
   app.require_subcommand(0, 1);
 
-  std::reverse(args.begin(), args.end());  // as CLI11 wants it
-  try {
-    app.parse(std::move(args));
-  } catch (const CLI::CallForHelp&) {
-    const std::vector<CLI::App*> chosen = app.get_subcommands();
-    out << (chosen.empty() ? app.help() : chosen.front()->help());
-    return absl::OkStatus();
-  } catch (const CLI::ParseError& error) {
-    return absl::InvalidArgumentError(absl::StrCat(error.what(), "; see stewardctl --help"));
-  }
-  if (version) {
-    out << VersionText("stewardctl");
+  std::string help;
+  RETURN_IF_ERROR(ParseCommandLine(app, std::move(args), help));
+  if (version) help = VersionText("stewardctl");
+  if (!help.empty()) {
+    out << help;
     return absl::OkStatus();
   }
   if (!action) return absl::InvalidArgumentError("which command? see stewardctl --help");

@@ -23,7 +23,8 @@ constexpr std::chrono::seconds kLookEvery{1};
 constexpr unsigned kKernelEvents = 1;
 
 int OpenEvents() {
-  const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT);
+  const int fd =
+      socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT);
   sockaddr_nl address = {};
   address.nl_family = AF_NETLINK;
   address.nl_groups = kKernelEvents;
@@ -57,12 +58,13 @@ void ExitWatch::Stop() {
 }
 
 void ExitWatch::WaitForEvent() {
-  events_.async_wait(asio::posix::stream_descriptor::wait_read, [this](const std::error_code& error) {
-    if (error) return;
-    Drain();
-    WaitForEvent();
-    look_();
-  });
+  events_.async_wait(asio::posix::stream_descriptor::wait_read,
+                     [this](const std::error_code& error) {
+                       if (error) return;
+                       Drain();
+                       WaitForEvent();
+                       look_();
+                     });
 }
 
 void ExitWatch::WaitForTime() {

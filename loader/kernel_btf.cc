@@ -42,8 +42,8 @@ bool KernelBtf::HasFunction(const std::string& name) const {
 
 bool KernelBtf::HasMember(const std::string& type, const std::string& member) const {
   const int id = btf__find_by_name_kind(types_.get(), type.c_str(), BTF_KIND_STRUCT);
-  return id > 0 && MemberExists(types_.get(), btf__type_by_id(types_.get(), static_cast<__u32>(id)),
-                                member);
+  return id > 0 &&
+         MemberExists(types_.get(), btf__type_by_id(types_.get(), static_cast<__u32>(id)), member);
 }
 
 uint64_t KernelBtf::EnumValueOrZero(const std::string& type, const std::string& value) const {

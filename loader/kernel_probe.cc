@@ -70,11 +70,10 @@ Finding ProbePrivilege(const std::string& root) {
 Finding ProbeSchedExt(const std::string& root) {
   constexpr char kWhat[] = "sched_ext in the kernel";
   if (PathExists(root + kSchedExtDir)) return Ok(kWhat);
-  return Missing(
-      kWhat,
-      absl::StrCat("kernel ", KernelRelease(root), " has no sched_ext: ", kSchedExtDir,
-                   " does not exist"),
-      kNewKernel);
+  return Missing(kWhat,
+                 absl::StrCat("kernel ", KernelRelease(root), " has no sched_ext: ", kSchedExtDir,
+                              " does not exist"),
+                 kNewKernel);
 }
 
 // Says who it is, if another scheduler runs.
@@ -98,11 +97,11 @@ void ProbeNeededTypes(const KernelBtf& btf, std::vector<Finding>& findings) {
     for (const char* const name : group) found = found || btf.HasFunction(name);
     if (!found) absent.push_back(absl::StrJoin(group, " or "));
   }
-  findings.push_back(absent.empty() ? Ok(kWhat)
-                                    : Missing(kWhat,
-                                              absl::StrCat("the kernel has no ",
-                                                           absl::StrJoin(absent, ", no ")),
-                                              kNewKernel));
+  findings.push_back(
+      absent.empty()
+          ? Ok(kWhat)
+          : Missing(kWhat, absl::StrCat("the kernel has no ", absl::StrJoin(absent, ", no ")),
+                    kNewKernel));
 }
 
 void ProbeOptionalTypes(const KernelBtf& btf, std::vector<Finding>& findings) {
@@ -126,8 +125,9 @@ void ProbeOptionalTypes(const KernelBtf& btf, std::vector<Finding>& findings) {
 void ProbeTypes(const std::string& root, std::vector<Finding>& findings) {
   constexpr char kWhat[] = "type information of the kernel (BTF)";
   if (!PathExists(root + kBtfPath)) {
-    findings.push_back(Missing(kWhat, absl::StrCat("the kernel's type information ", kBtfPath, " does not exist"),
-                               "boot a kernel that is built with CONFIG_DEBUG_INFO_BTF=y"));
+    findings.push_back(
+        Missing(kWhat, absl::StrCat("the kernel's type information ", kBtfPath, " does not exist"),
+                "boot a kernel that is built with CONFIG_DEBUG_INFO_BTF=y"));
     return;
   }
   const absl::StatusOr<KernelBtf> btf = KernelBtf::Load(root + kBtfPath);
@@ -136,7 +136,8 @@ void ProbeTypes(const std::string& root, std::vector<Finding>& findings) {
     return;
   }
   if (!btf->HasMember("sched_ext_ops", "dispatch")) {
-    findings.push_back(Missing(kWhat, "the kernel's type information does not describe sched_ext_ops", kNewKernel));
+    findings.push_back(Missing(
+        kWhat, "the kernel's type information does not describe sched_ext_ops", kNewKernel));
     return;
   }
   findings.push_back(Ok(kWhat));
@@ -223,8 +224,8 @@ std::string FormatFinding(const Finding& finding) {
 absl::Status RefuseIfMissing(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
     if (finding.verdict != Verdict::kMissing) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "cannot start: ", finding.why, finding.fix.empty() ? "" : "; ", finding.fix));
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot start: ", finding.why, finding.fix.empty() ? "" : "; ", finding.fix));
   }
   return absl::OkStatus();
 }

@@ -10,15 +10,18 @@
 #include "loader/commands.h"
 #include "loader/log.h"
 #include "loader/options.h"
+#include "loader/topology.h"
 
 namespace steward {
 namespace {
 
 absl::StatusOr<int> Main(const std::vector<std::string>& args) {
   const char* const timeout = std::getenv("SCX_TIMEOUT_MS");
+  // Without a readable /sys no CPU may be named; the probe then says why nothing runs.
   ASSIGN_OR_RETURN(
       const Options options,
-      ParseOptions(args, timeout != nullptr ? std::optional<std::string>(timeout) : std::nullopt));
+      ParseOptions(args, timeout != nullptr ? std::optional<std::string>(timeout) : std::nullopt,
+                   ReadCpuLists("").value_or(CpuLists())));
   StartLog(options.verbosity);
   return RunCommand(options);
 }
@@ -27,8 +30,7 @@ absl::StatusOr<int> Main(const std::vector<std::string>& args) {
 }  // namespace steward
 
 int main(int argc, char** argv) {
-  const absl::StatusOr<int> result =
-      steward::Main(std::vector<std::string>(argv + 1, argv + argc));
+  const absl::StatusOr<int> result = steward::Main(std::vector<std::string>(argv + 1, argv + argc));
   if (result.ok()) return *result;
   std::cerr << "scx_steward: " << result.status().message() << '\n';
   return EXIT_FAILURE;

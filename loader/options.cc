@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "loader/options.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "loader/base/status_macros.h"
+#include "loader/command_line.h"
 #include "loader/stats_format.h"
 #include "loader/tunables.h"
 #include "loader/version.h"
@@ -40,9 +39,8 @@ absl::StatusOr<uint32_t> ParseNumber(const std::string& label, const std::string
                                      uint32_t min, uint32_t max) {
   uint32_t value = 0;
   if (!absl::SimpleAtoi(text, &value) || value < min || value > max) {
-    return absl::InvalidArgumentError(absl::StrCat(label, ": '", text,
-                                                   "' is not allowed; give a whole number from ",
-                                                   min, " to ", max));
+    return absl::InvalidArgumentError(absl::StrCat(
+        label, ": '", text, "' is not allowed; give a whole number from ", min, " to ", max));
   }
   return value;
 }
@@ -58,13 +56,6 @@ absl::StatusOr<absl::Duration> ParseInterval(const std::string& label, const std
   return absl::Seconds(seconds);
 }
 
-CLI::Option* AddText(CLI::App& app, const std::string& flag, std::string& target,
-                     const std::string& type, const std::string& help) {
-  return app.add_option(flag, target, help)
-      ->type_name(type)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-}
-
 void AddKnobs(CLI::App& app, RawFlags& raw) {
   for (const Knob& knob : Knobs()) {
     AddText(app, KnobFlag(knob.name), raw.knobs[knob.name], "N",
@@ -78,10 +69,8 @@ void AddKnobs(CLI::App& app, RawFlags& raw) {
 }
 
 void AddFlags(CLI::App& app, RawFlags& raw) {
-  app.set_help_flag("-h,--help", "print this text");
   app.add_flag("-V,--version", raw.version, "print the version");
-  app.add_flag("-v,--verbose", raw.verbosity,
-               "say more; twice: libbpf's debug messages as well");
+  app.add_flag("-v,--verbose", raw.verbosity, "say more; twice: libbpf's debug messages as well");
   app.add_flag("--check", raw.check,
                "say whether this machine can run it and what is missing; changes nothing");
   AddKnobs(app, raw);
@@ -105,28 +94,12 @@ void AddFlags(CLI::App& app, RawFlags& raw) {
       ->group("Safety");
 }
 
-// CLI11's exceptions end here. An empty string: parsed; --help is taken as text.
-absl::Status Parse(CLI::App& app, std::vector<std::string> args, std::string& help) {
-  std::reverse(args.begin(), args.end());  // as CLI11 wants it
-  try {
-    app.parse(std::move(args));
-  } catch (const CLI::CallForHelp&) {
-    help = app.help();
-  } catch (const CLI::ExtrasError&) {
-    const std::vector<std::string> rest = app.remaining();
-    return absl::InvalidArgumentError(
-        absl::StrCat("unknown argument '", rest.empty() ? "" : rest.front(), "'; see --help"));
-  } catch (const CLI::ParseError& error) {
-    return absl::InvalidArgumentError(absl::StrCat(error.what(), "; see --help"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status FillTunables(const CLI::App& app, const RawFlags& raw, steward_tunables& tunables) {
+absl::Status FillTunables(const CLI::App& app, const RawFlags& raw, const CpuLists& lists,
+                          steward_tunables& tunables) {
   tunables = DefaultTunables();
   for (const auto& [knob, value] : raw.knobs) {
     const std::string flag = KnobFlag(knob);
-    if (app.count(flag) > 0) RETURN_IF_ERROR(SetKnob(knob, value, flag, tunables));
+    if (app.count(flag) > 0) RETURN_IF_ERROR(SetKnob(knob, value, flag, lists, tunables));
   }
   return CheckOrder(tunables);
 }
@@ -155,7 +128,8 @@ std::string VersionText(const std::string& program) {
 }
 
 absl::StatusOr<Options> ParseOptions(std::vector<std::string> args,
-                                     const std::optional<std::string>& timeout_env) {
+                                     const std::optional<std::string>& timeout_env,
+                                     const CpuLists& lists) {
   RawFlags raw;
   CLI::App app(
       "A sched_ext scheduler: every CPU runs from its own queue, and one CPU, the timer CPU, does "
@@ -165,7 +139,7 @@ absl::StatusOr<Options> ParseOptions(std::vector<std::string> args,
   AddFlags(app, raw);
 
   Options options;
-  RETURN_IF_ERROR(Parse(app, std::move(args), options.text));
+  RETURN_IF_ERROR(ParseCommandLine(app, std::move(args), options.text));
   if (raw.version) options.text = VersionText("scx_steward");
   if (raw.help_stats) options.text = FormatStatsHelp();
   if (!options.text.empty()) {
@@ -173,7 +147,7 @@ absl::StatusOr<Options> ParseOptions(std::vector<std::string> args,
     return options;
   }
   options.verbosity = raw.verbosity;
-  RETURN_IF_ERROR(FillTunables(app, raw, options.tunables));
+  RETURN_IF_ERROR(FillTunables(app, raw, lists, options.tunables));
   RETURN_IF_ERROR(FillSafety(app, raw, timeout_env, options));
   if (app.count("--stats") > 0) {
     ASSIGN_OR_RETURN(options.stats, ParseInterval("--stats", raw.stats));

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "loader/topology.h"
 #include "steward/abi.h"
 
 namespace steward {
@@ -22,10 +23,10 @@ enum class Command {
 
 struct Options {
   Command command = Command::kRun;
-  std::string text;                      // for kPrintText
-  steward_tunables tunables = {};        // timer_cpu not yet compared with this machine's CPUs
-  std::optional<absl::Duration> stats;   // print at this interval
-  absl::Duration monitor;                // kMonitor's interval
+  std::string text;  // for kPrintText
+  steward_tunables tunables = {};
+  std::optional<absl::Duration> stats;  // print at this interval
+  absl::Duration monitor;               // kMonitor's interval
   uint32_t timeout_ms = 0;
   uint32_t exit_dump_len = 0;
   int verbosity = 0;
@@ -34,9 +35,11 @@ struct Options {
 // "scx_steward 0.1.0 x86_64-linux-gnu"
 std::string VersionText(const std::string& program);
 
-// args without the program's name. timeout_env: what SCX_TIMEOUT_MS is set to, if it is. An error
-// is one sentence that names the flag and what it allows.
+// args without the program's name. timeout_env: what SCX_TIMEOUT_MS is set to, if it is. lists: the
+// machine's CPUs, of which one may be the timer CPU. An error is one sentence that names the flag
+// and what it allows.
 absl::StatusOr<Options> ParseOptions(std::vector<std::string> args,
-                                     const std::optional<std::string>& timeout_env);
+                                     const std::optional<std::string>& timeout_env,
+                                     const CpuLists& lists);
 
 }  // namespace steward

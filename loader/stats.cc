@@ -39,9 +39,9 @@ StatsSnapshot Difference(const StatsSnapshot& before, const StatsSnapshot& now) 
 #define STEWARD_PASS_STAT(name, help) Subtract(before.balance.name, change.balance.name);
 #include "steward/stats.def"
   for (CpuStats& cpu : change.cpus) {
-    const auto old = std::lower_bound(
-        before.cpus.begin(), before.cpus.end(), cpu.cpu,
-        [](const CpuStats& stats, uint32_t id) { return stats.cpu < id; });
+    const auto old =
+        std::lower_bound(before.cpus.begin(), before.cpus.end(), cpu.cpu,
+                         [](const CpuStats& stats, uint32_t id) { return stats.cpu < id; });
     if (old != before.cpus.end() && old->cpu == cpu.cpu) SubtractCpu(old->cell, cpu.cell);
   }
   return change;

@@ -93,10 +93,12 @@ std::string FormatStatsLine(const StatsSnapshot& change) {
 
 std::string FormatStatsHelp() {
   std::string text = "Counters of the balance pass, one for the machine:\n";
-#define STEWARD_PASS_STAT(name, help) absl::StrAppendFormat(&text, "  %-16s (u64): %s\n", #name, help);
+#define STEWARD_PASS_STAT(name, help) \
+  absl::StrAppendFormat(&text, "  %-16s (u64): %s\n", #name, help);
 #include "steward/stats.def"
   absl::StrAppend(&text, "\nCounters per CPU, also shown as sums:\n");
-#define STEWARD_CPU_STAT(name, help) absl::StrAppendFormat(&text, "  %-16s (u64): %s\n", #name, help);
+#define STEWARD_CPU_STAT(name, help) \
+  absl::StrAppendFormat(&text, "  %-16s (u64): %s\n", #name, help);
 #include "steward/stats.def"
   return text;
 }

@@ -68,8 +68,8 @@ absl::StatusOr<StatsSnapshot> StatsFromJson(const Json& json) {
     stats.cpus.push_back(cpu);
   }
   if (!fault.empty()) {
-    return absl::DataLossError(absl::StrCat("the statistics lack '", fault,
-                                            "'; do both programs have the same version?"));
+    return absl::DataLossError(
+        absl::StrCat("the statistics lack '", fault, "'; do both programs have the same version?"));
   }
   return stats;
 }

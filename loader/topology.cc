@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -171,19 +172,6 @@ absl::StatusOr<Topology> ReadTopology(const std::string& root) {
   topology.nr_nodes = nodes.size();
   topology.nr_cores = cores.size();
   return topology;
-}
-
-absl::Status CheckTimerCpu(int64_t cpu, const CpuLists& lists) {
-  if (cpu == STEWARD_NO_CPU) return absl::OkStatus();
-  const std::string hint = absl::StrCat("; online are ", FormatCpuList(lists.online));
-  if (cpu < 0 || cpu >= lists.nr_cpu_ids() ||
-      !Contains(lists.possible, static_cast<int>(cpu))) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no CPU ", cpu, hint));
-  }
-  if (!Contains(lists.online, static_cast<int>(cpu))) {
-    return absl::InvalidArgumentError(absl::StrCat("CPU ", cpu, " is offline", hint));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace steward

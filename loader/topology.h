@@ -3,11 +3,9 @@
 // /sys is an argument.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "steward/topology.h"
 
@@ -38,9 +36,5 @@ absl::StatusOr<CpuLists> ReadCpuLists(const std::string& root);
 
 // Fails if the machine has more CPU ids than STEWARD_MAX_CPUS or sysfs makes no sense.
 absl::StatusOr<Topology> ReadTopology(const std::string& root);
-
-// May cpu be the timer CPU? STEWARD_NO_CPU means "choose" and may. The sentence names the online
-// CPUs.
-absl::Status CheckTimerCpu(int64_t cpu, const CpuLists& lists);
 
 }  // namespace steward

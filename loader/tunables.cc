@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "loader/base/status_macros.h"
+#include "loader/cpu_list.h"
 
 namespace steward {
 namespace {
@@ -25,20 +26,27 @@ const Knob* FindKnob(absl::string_view name) {
   return knob == std::end(kKnobs) ? nullptr : knob;
 }
 
-absl::Status SetTimerCpu(absl::string_view value, absl::string_view label,
+absl::Status SetTimerCpu(absl::string_view value, absl::string_view label, const CpuLists& lists,
                          steward_tunables& tunables) {
   if (value == "auto") {
     tunables.timer_cpu = STEWARD_NO_CPU;
     return absl::OkStatus();
   }
-  int64_t cpu = 0;
-  if (!absl::SimpleAtoi(value, &cpu) || cpu < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(label, ": '", value, "' is not a CPU; give the number of an online CPU, or "
-                     "auto"));
+  int cpu = 0;
+  const char* fault = nullptr;
+  if (!absl::SimpleAtoi(value, &cpu)) {
+    fault = "is not the number of a CPU";
+  } else if (!Contains(lists.possible, cpu)) {
+    fault = "is no CPU of this machine";
+  } else if (!Contains(lists.online, cpu)) {
+    fault = "is offline";
+  } else {
+    tunables.timer_cpu = cpu;
+    return absl::OkStatus();
   }
-  tunables.timer_cpu = cpu;
-  return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(label, ": '", value, "' ", fault,
+                                                 "; allowed are auto and the CPUs online now, ",
+                                                 FormatCpuList(lists.online)));
 }
 
 }  // namespace
@@ -64,8 +72,8 @@ absl::Status UnknownKnob(absl::string_view name) {
 }
 
 absl::Status SetKnob(absl::string_view knob, absl::string_view value, absl::string_view label,
-                     steward_tunables& tunables) {
-  if (knob == kTimerCpuKnob) return SetTimerCpu(value, label, tunables);
+                     const CpuLists& lists, steward_tunables& tunables) {
+  if (knob == kTimerCpuKnob) return SetTimerCpu(value, label, lists, tunables);
   const Knob* const found = FindKnob(knob);
   if (found == nullptr) return UnknownKnob(knob);
   const std::string allowed = absl::StrCat("allowed are whole numbers from ", found->min, " to ",
@@ -76,8 +84,7 @@ absl::Status SetKnob(absl::string_view knob, absl::string_view value, absl::stri
         absl::StrCat(label, ": '", value, "' is not a whole number; ", allowed));
   }
   if (number < found->min || number > found->max) {
-    return absl::OutOfRangeError(
-        absl::StrCat(label, ": ", number, " is out of range; ", allowed));
+    return absl::OutOfRangeError(absl::StrCat(label, ": ", number, " is out of range; ", allowed));
   }
   tunables.*found->field = number;
   return absl::OkStatus();
@@ -88,24 +95,19 @@ absl::Status CheckOrder(const steward_tunables& tunables) {
       tunables.balance_slow_us <= tunables.balance_parked_us) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "balance_fast_us (", tunables.balance_fast_us, ") <= balance_slow_us (",
-      tunables.balance_slow_us, ") <= balance_parked_us (", tunables.balance_parked_us,
-      ") does not hold; the pass must not come more often when less waits"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("balance_fast_us (", tunables.balance_fast_us, ") <= balance_slow_us (",
+                   tunables.balance_slow_us, ") <= balance_parked_us (", tunables.balance_parked_us,
+                   ") does not hold; the pass must not come more often when less waits"));
 }
 
 absl::Status ApplyChanges(const std::map<std::string, std::string>& changes, const CpuLists& lists,
                           steward_tunables& tunables) {
   steward_tunables changed = tunables;
   for (const auto& [knob, value] : changes) {
-    RETURN_IF_ERROR(SetKnob(knob, value, knob, changed));
+    RETURN_IF_ERROR(SetKnob(knob, value, knob, lists, changed));
   }
   RETURN_IF_ERROR(CheckOrder(changed));
-  if (changes.contains(kTimerCpuKnob)) {
-    if (const absl::Status status = CheckTimerCpu(changed.timer_cpu, lists); !status.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(kTimerCpuKnob, ": ", status.message()));
-    }
-  }
   tunables = changed;
   return absl::OkStatus();
 }

@@ -23,7 +23,7 @@ struct Knob {
   uint64_t max;
   uint64_t default_value;
   const char* why;
-  __u64 steward_tunables::*field;
+  __u64 steward_tunables::* field;
 };
 
 // The knob that is no number of the list: a CPU, or "auto".
@@ -43,15 +43,14 @@ std::string KnobFlag(absl::string_view knob);
 absl::Status UnknownKnob(absl::string_view name);
 
 // Writes one value after checking its form and range. `label` is how the user called the knob; it
-// begins the sentence of an error.
+// begins the sentence of an error. lists: the machine's CPUs; the timer CPU must be online.
 absl::Status SetKnob(absl::string_view knob, absl::string_view value, absl::string_view label,
-                     steward_tunables& tunables);
+                     const CpuLists& lists, steward_tunables& tunables);
 
 // Do the values agree with each other?
 absl::Status CheckOrder(const steward_tunables& tunables);
 
-// Applies all changes to `tunables`, or none and says why not. `lists` says which CPUs may be the
-// timer CPU.
+// Applies all changes to `tunables`, or none and says why not.
 absl::Status ApplyChanges(const std::map<std::string, std::string>& changes, const CpuLists& lists,
                           steward_tunables& tunables);
 
