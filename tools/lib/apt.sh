@@ -72,7 +72,7 @@ source_line() {
 
 pin_newer() {
     local entry
-    printf 'Package: *\nPin: release n=%s\nPin-Priority: 1\n\n' "$NEWER_SUITE"
+    printf 'Package: *\nPin: release n=%s\nPin-Priority: -1\n\n' "$NEWER_SUITE"
     printf 'Package:'
     for entry in "${NEWER[@]}"; do printf ' %s' "${entry%% *}"; done
     printf ' %s' "${NEWER_WITH[@]}"

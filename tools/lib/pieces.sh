@@ -22,11 +22,16 @@ NEED_VIRTME=10
 NEED_LISTS=250
 
 # Guests have virtio devices only. Dropping the rest of the drivers saves two thirds of a kernel.
-UNUSED_MODULES=(sound drivers/{gpu,media,infiniband,iio,staging,usb,hid,input,hwmon,ata,platform,mtd,mfd,leds,isdn,gnss,comedi}
-    drivers/{power,pinctrl,rtc,soundwire,thunderbolt,ufs,video,w1,watchdog,atm,bluetooth,firewire,accel,edac,mmc,nfc,i2c,spi}
-    drivers/net/{ethernet,wireless,usb,can,dsa,wwan,phy,fddi,hamradio,ieee802154,arcnet,mdio,pcs,plip,appletalk}
-    drivers/scsi/{qla2xxx,qla4xxx,lpfc,mpt3sas,mpi3mr,megaraid,bfa,aic7xxx,aic94xx,bnx2fc,bnx2i,cxgbi,csiostor,fnic,hisi_sas}
-    drivers/scsi/{isci,mvsas,pm8001,qedf,qedi,smartpqi,snic,aacraid,arcmsr,be2iscsi,elx,esas2r,libfc,fcoe,mvumi,sym53c8xx_2})
+UNUSED_MODULES=(
+    sound
+    drivers/{accel,ata,atm,bluetooth,comedi,edac,firewire,gnss,gpu,hid,hwmon,i2c,iio,infiniband,input,isdn,leds}
+    drivers/{media,mfd,mmc,mtd,nfc,pinctrl,platform,power,rtc,soundwire,spi,staging,thunderbolt,ufs,usb,video}
+    drivers/{w1,watchdog}
+    drivers/net/{appletalk,arcnet,can,dsa,ethernet,fddi,hamradio,ieee802154,mdio,pcs,phy,plip,usb,wireless,wwan}
+    drivers/scsi/{aacraid,aic7xxx,aic94xx,arcmsr,be2iscsi,bfa,bnx2fc,bnx2i,csiostor,cxgbi,elx,esas2r,fcoe,fnic}
+    drivers/scsi/{hisi_sas,isci,libfc,lpfc,megaraid,mpi3mr,mpt3sas,mvsas,mvumi,pm8001,qedf,qedi,qla2xxx,qla4xxx}
+    drivers/scsi/{smartpqi,snic,sym53c8xx_2}
+)
 
 piece_ready() {
     [[ -r $CACHE/$1/.stamp && $(<"$CACHE/$1/.stamp") == "$2" ]]
@@ -80,8 +85,9 @@ newest_version() {
 # kernel_packages SERIES: the packages that hold a kernel of the series, the wanted one first, else the newest.
 kernel_packages() {
     local series=$1 names release
-    names=$(apt-cache "${APT_UNPACK[@]}" pkgnames linux- | grep -E "^linux-(image|binary|image-unsigned)-${series//./\\.}[.0-9]*[-+][a-z0-9-]*(amd64|generic)$" |
-        grep -vE '(rt|cloud)-amd64|binary-unsigned' | sort -V) || true
+    names=$(apt-cache "${APT_UNPACK[@]}" pkgnames linux- |
+        grep -E "^linux-(image|binary|image-unsigned)-${series//./\\.}[.0-9]*[-+][a-z0-9-]*(amd64|generic)$" |
+        grep -vE '(rt|cloud)-amd64|binary-unsigned') || true
     [[ -n $names ]] || return 1
     release=$(sed -E 's/^linux-(image-unsigned|image|binary)-//' <<<"$names" | sort -uV)
     release=$(grep -m 1 "^${KERNEL_WANTED[$series]:-none}[-+]" <<<"$release" || tail -n 1 <<<"$release")
@@ -110,7 +116,8 @@ make_kernel() {
     mkdir -p "$dir/made/lib/modules"
     modules=$dir/made/lib/modules/$release
     mv "$image" "$dir/made/vmlinuz"
-    find "$dir/root" \( -name "config-$release" -o -path "*/modules/$release/config" \) -exec cp {} "$dir/made/config" \;
+    find "$dir/root" \( -name "config-$release" -o -path "*/modules/$release/config" \) \
+        -exec cp {} "$dir/made/config" \;
     mv "$(find "$dir/root" -type d -path "*/modules/$release" | head -n 1)" "$modules"
     printf '%s\n' "$release" >"$dir/made/version"
     for drop in "${UNUSED_MODULES[@]}"; do rm -rf "$modules/kernel/${drop:?}"; done

@@ -16,8 +16,12 @@ from kernels import Impossible
 from shape import MAX_PLAIN_CPUS
 
 QEMU = "qemu-system-x86_64"
+# With more emulated CPUs than this their threads hinder each other: 64 of them on 2 cores boot with half the work if
+# all share one thread.
+MAX_THREADS = 16
 TAIL = 64 * 1024  # bytes of console kept to tell what went wrong
 PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
 LIBC = ctypes.CDLL(None)
 
 
@@ -32,6 +36,7 @@ class Job:
 @dataclass
 class Options:
     icount: bool = False
+    thread: str | None = None  # multi or single; None: whatever suits the number of CPUs
     kvm: bool = False
     append: str = ""
     timeout: float = 600
@@ -77,14 +82,21 @@ def kernel_arguments(kernel, options):
     return " ".join(words + ([options.append] if options.append else []))
 
 
+def thread_mode(shape, options):
+    """One host thread for each guest CPU, or one for all of them."""
+    if options.icount or options.thread:
+        return options.thread or "single"
+    return "multi" if shape.cpus <= MAX_THREADS else "single"
+
+
 def machine_arguments(shape, options):
     """Accelerator, CPU model, topology and memory."""
     machine, extra = "q35", []
     if options.kvm:
         accelerator, model = "kvm", "host"
     else:
-        accelerator = "tcg,thread=" + ("single" if options.icount else "multi")
-        # An Intel model, because topoext and with it SMT does not exist for emulated AMD models; less what the emulator lacks.
+        accelerator = "tcg,thread=" + thread_mode(shape, options)
+        # Intel, because topoext, and with it SMT, does not exist for emulated AMD models; without what emulation lacks.
         model = "Haswell-noTSX,-pcid,-tsc-deadline,-invpcid"
     if shape.cpus > MAX_PLAIN_CPUS:
         machine += ",kernel-irqchip=split" if options.kvm else ""
@@ -121,6 +133,11 @@ def fast_arguments(qemu, kernel, shape, options, job, descriptors):
     return arguments
 
 
+def adopt_orphans():
+    """Makes us the parent of grandchildren whose parent has ended, so that end() can wait for them too."""
+    LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
 def start(arguments, keep_open, **keywords):
     """A child in a process group of its own that the kernel ends if we die first."""
     parent = os.getpid()
@@ -142,6 +159,11 @@ def end(process):
     except ProcessLookupError:
         pass
     process.wait()
+    try:
+        while True:
+            os.waitpid(-process.pid, 0)
+    except ChildProcessError:
+        pass
 
 
 def write_all(descriptor, data):

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 from kernels import Impossible, cache
-from qemu import Console, Outcome, Stream, Watch, end, kernel_arguments, machine_arguments, start
+from qemu import Outcome, Stream, Watch, end, kernel_arguments, machine_arguments, start
 
 # What virtme-ng leaves undone: bpffs, a running loopback, and the kernel's configuration in /boot.
 PREPARE = """mount -t bpf bpf /sys/fs/bpf 2>/dev/null
@@ -18,9 +18,11 @@ ip link set lo up
 
 
 def find_virtme():
-    unpacked = cache() / "virtme-ng/usr/bin/vng"
-    if unpacked.is_file():
-        return [str(unpacked)], {"PYTHONPATH": str(cache() / "virtme-ng/usr/lib/python3/dist-packages")}
+    unpacked = cache() / "virtme-ng/usr"
+    if (unpacked / "bin/vng").is_file():
+        # It calls its own helpers by name.
+        path = f"{unpacked}/bin:{os.environ.get('PATH', '/usr/bin:/bin')}"
+        return [f"{unpacked}/bin/vng"], {"PYTHONPATH": f"{unpacked}/lib/python3/dist-packages", "PATH": path}
     installed = shutil.which("vng")
     if installed:
         return [installed], {}
@@ -33,17 +35,18 @@ def guest_script(kernel, job, mark):
     lines.append(f"cd {shlex.quote(job.cwd)} || exit 126")
     lines += [f"export {name}={shlex.quote(value)}" for name, value in job.environment.items()]
     lines.append(f"(exec {shlex.join(job.command)}); status=$?")
-    lines.append(f"printf '\\0{mark}\\n' >&2; printf '\\0{mark} %s\\n' $status")
+    lines.append(f"printf '\\0%s\\n' {mark} >&2; printf '\\0%s %s\\n' {mark} $status")
     return "\n".join(lines)
 
 
-def arguments(kernel, shape, options, job, script):
+def arguments(kernel, shape, options, job, keep, script):
     virtme, environment = find_virtme()
     command = virtme + ["-r", str(kernel.image), "--cpus", shape.smp(), "--memory", f"{shape.memory_mb}M"]
     command += ["--disable-kvm"] if not options.kvm else []
     command += ["--append=" + kernel_arguments(kernel, options)]
+    command += [f"--rodir={folder}" for folder in keep]
     command += [f"--rwdir={folder}" for folder in job.rwdirs]
-    # The last -cpu and -accel on QEMU's command line win.
+    # The last -cpu on QEMU's command line wins.
     mine = machine_arguments(shape, options)
     for flag in ("-cpu", "-icount", "-rtc"):
         if flag in mine:
@@ -51,15 +54,18 @@ def arguments(kernel, shape, options, job, script):
     return command + ["--", script], environment
 
 
-def run(kernel, shape, options, job, mark, sinks):
+def run(kernel, shape, options, job, keep, mark, sinks):
     """One boot through virtme-ng."""
-    text = guest_script(kernel, job, mark)
     streams = [Stream(b"\0" + mark.encode(), sinks[0]), Stream(b"\0" + mark.encode(), sinks[1])]
     with tempfile.TemporaryDirectory(prefix="steward-vm-") as folder:
-        command, environment = arguments(kernel, shape, options, job, text)
+        # In a file, because virtme-ng passes its command on the kernel's command line, which ends at 2048 characters.
+        script = os.path.join(folder, "job")
+        with open(script, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(guest_script(kernel, job, mark))
+        command, environment = arguments(kernel, shape, options, job, keep + [folder], f"sh {script}")
         environment = dict(os.environ, TMPDIR=folder, HOME=folder, **environment)
-        # Pipes: virtme-ng would truncate a file.
-        process = start(command, [], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=job.cwd, env=environment)
+        # Pipes: virtme-ng would truncate a file. It looks for shared folders relative to where it runs, hence the root.
+        process = start(command, [], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/", env=environment)
         try:
             watch = Watch(options.timeout, {process.stdout: streams[0].feed, process.stderr: streams[1].feed})
             in_time = watch.run(lambda: all(stream.ended for stream in streams))
