@@ -16,18 +16,23 @@ def tail(title, text, lines):
     print('\n'.join(text.splitlines()[-lines:]), flush=True)
 
 
-def check_guest(host_only):
+def check_guest(on_host):
     if not guest.BINARY.exists():
         raise guest.Skip(f'{guest.BINARY} is missing: build first')
-    if not host_only and not guest.SYSFS.is_dir():
+    if on_host:
+        return
+    if not guest.SYSFS.is_dir():
         raise guest.Skip('this kernel has no sched_ext')
+    # What the boot printed is no news.
+    guest.command('dmesg', '-C')
 
 
 def main(name, options):
     selftest = importlib.import_module(name)
+    on_host = getattr(selftest, 'ON_HOST', False)
     started = time.monotonic()
     try:
-        check_guest(getattr(selftest, 'ON_HOST', False))
+        check_guest(on_host)
         selftest.test(**options)
     except guest.Skip as reason:
         print(f'SKIP {name}: {reason}', flush=True)
@@ -38,7 +43,8 @@ def main(name, options):
         print(f'FAIL {name}: {error}', flush=True)
         if guest.LOG.exists():
             tail('scx_steward', guest.LOG.read_text(encoding='utf-8', errors='replace'), 80)
-        tail('kernel', guest.kernel_log(), 60)
+        if not on_host:
+            tail('kernel', guest.kernel_log(), 60)
         print(f'FAIL {name}: {error}', flush=True)
         return 1
     print(f'ok {name}: {time.monotonic() - started:.1f} s', flush=True)
