@@ -39,6 +39,7 @@ static void timer_cpu_dispatch(s32 cpu, struct task_struct *prev, u64 now)
 		balance.summoned_passes++;
 		pass(cpu, now);
 	} else if (balance.expires_ns > due + fast_ns / 4) {
+		steward_write(steer.pace, STEWARD_PACE_FAST);
 		arm(cpu, now, due - now);
 	}
 }
@@ -71,5 +72,5 @@ void STEWARD_OPS(steward_dispatch, s32 cpu, struct task_struct *prev)
 	}
 	count(disp_empty);
 	if (steer.waiting)
-		summon(kernel_now());
+		summon();
 }

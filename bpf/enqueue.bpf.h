@@ -6,14 +6,19 @@
  */
 #pragma once
 
-/* Ask the timer CPU for a pass, at most once per fast period from this CPU.
+/* Ask the timer CPU for a pass, at most once per fast period from this CPU, and
+ * not at all at the fast pace, where one is due within that period anyway.
  * PREEMPT, because only a dispatch can start a pass and the kernel skips that
  * while the running task has time left.
  */
-static void summon(u64 now)
+static void summon(void)
 {
 	struct steward_local *local = local_here();
+	u64 now;
 
+	if (steer.pace == STEWARD_PACE_FAST)
+		return;
+	now = kernel_now();
 	if (now - local->summon_ns < tunables.balance_fast_us * 1000)
 		return;
 	local->summon_ns = now;
@@ -46,6 +51,20 @@ static bool enqueue_pinned(struct task_struct *p, s32 cpu, u64 enq_flags)
 	return true;
 }
 
+/* Whether some CPU that @p may use idles. */
+static bool idle_cpu_for(struct task_struct *p)
+{
+	const struct cpumask *idle;
+	bool found;
+
+	if (p->nr_cpus_allowed == 1)
+		return false;
+	idle = scx_bpf_get_idle_cpumask();
+	found = bpf_cpumask_intersects(idle, p->cpus_ptr);
+	scx_bpf_put_idle_cpumask(idle);
+	return found;
+}
+
 void STEWARD_OPS(steward_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
@@ -59,7 +78,11 @@ void STEWARD_OPS(steward_enqueue, struct task_struct *p, u64 enq_flags)
 	count(enq_wait);
 	kernel_insert_vtime(p, cpu, slice_ns(), vtime, enq_flags);
 
-	/* Nobody watches the queues while the timer is parked. */
-	if (steer.pace == STEWARD_PACE_PARKED)
-		summon(kernel_now());
+	/* Nobody watches the queues while the timer is parked. A waking task waits
+	 * only where no idle CPU was found; one that comes back from running has
+	 * not searched, so look for it.
+	 */
+	if (steer.pace == STEWARD_PACE_PARKED ||
+	    (!(enq_flags & KVAL(scx_enq_flags, SCX_ENQ_WAKEUP)) && idle_cpu_for(p)))
+		summon();
 }

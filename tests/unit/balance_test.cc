@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The planner of include/steward/balance.h: whom it pairs, and that repeated
+// passes come to rest.
+#include "steward/balance.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+// A machine of `nr` CPUs in `llcs` caches, two caches a node, all online and idle.
+class Machine {
+ public:
+  Machine(__u32 nr, __u32 llcs) : nr_(nr), cells_(STEWARD_MAX_CPUS), topo_(STEWARD_MAX_CPUS) {
+    for (__u32 cpu = 0; cpu < nr; cpu++) {
+      const __u32 llc = cpu * llcs / nr;
+      topo_[cpu].llc = static_cast<__u16>(llc);
+      topo_[cpu].node = static_cast<__u16>(llc / 2);
+      seen(cpu).online = 1;
+      seen(cpu).idle = 1;
+    }
+  }
+
+  steward_seen& seen(__u32 cpu) { return cells_[cpu].seen; }
+  __u32 Load(__u32 cpu) { return steward_load(&seen(cpu)); }
+
+  // `queued` tasks wait on `cpu` behind one that runs.
+  void Busy(__u32 cpu, __u32 queued) {
+    seen(cpu).idle = 0;
+    seen(cpu).nr_queued = queued;
+  }
+
+  __s32 Taker(__u32 start = 0) { return steward_pick_taker(cells_.data(), nr_, start); }
+  __s32 Giver(__u32 taker) { return steward_pick_giver(cells_.data(), topo_.data(), nr_, taker); }
+  void Move(__u32 giver, __u32 taker) { steward_plan_moved(cells_.data(), giver, taker); }
+  void Refuse(__u32 giver, __u32 taker) { steward_plan_refused(cells_.data(), giver, taker); }
+
+  // Carries plans out until there is none; returns the number of moves.
+  int RunPass() {
+    int moves = 0;
+    for (__u32 cpu = 0; cpu < nr_; cpu++) seen(cpu).spent = 0;
+    for (int tries = 0; tries < 100000; tries++) {
+      const __s32 taker = Taker();
+      if (taker < 0) return moves;
+      const __s32 giver = Giver(static_cast<__u32>(taker));
+      if (giver < 0) {
+        seen(static_cast<__u32>(taker)).spent = 1;
+        continue;
+      }
+      EXPECT_TRUE(seen(static_cast<__u32>(giver)).nr_queued > 0);
+      EXPECT_TRUE(seen(static_cast<__u32>(taker)).online);
+      Move(static_cast<__u32>(giver), static_cast<__u32>(taker));
+      moves++;
+    }
+    ADD_FAILURE() << "the plan does not end";
+    return moves;
+  }
+
+  std::vector<__u32> Loads(bool online_only = true) {
+    std::vector<__u32> loads;
+    for (__u32 cpu = 0; cpu < nr_; cpu++) {
+      if (!online_only || seen(cpu).online) loads.push_back(Load(cpu));
+    }
+    return loads;
+  }
+
+ private:
+  __u32 nr_;
+  std::vector<steward_cell> cells_;
+  std::vector<steward_cpu> topo_;
+};
+
+// An idle CPU takes from the CPU where a task waits.
+TEST(Balance, IdleTakesFromQueue) {
+  Machine machine(4, 1);
+  machine.Busy(2, 1);
+  const __s32 taker = machine.Taker();
+  ASSERT_EQ(taker, 0);
+  EXPECT_EQ(machine.Giver(0), 2);
+}
+
+// Where every CPU runs one task and nothing waits, nobody gives.
+TEST(Balance, NothingQueuedNothingMoves) {
+  Machine machine(4, 1);
+  for (__u32 cpu = 0; cpu < 3; cpu++) machine.Busy(cpu, 0);
+  EXPECT_EQ(machine.RunPass(), 0);
+}
+
+// A difference of one is even: moving would only swap it.
+TEST(Balance, DifferenceOfOneIsEven) {
+  Machine machine(2, 1);
+  machine.Busy(0, 2);
+  machine.Busy(1, 1);
+  EXPECT_EQ(machine.RunPass(), 0);
+}
+
+// The nearest giver wins over a more loaded one further away.
+TEST(Balance, NearestGiverFirst) {
+  Machine machine(8, 4);
+  machine.Busy(1, 1);  // same cache as the taker
+  machine.Busy(2, 5);  // same node
+  machine.Busy(7, 9);  // other node
+  EXPECT_EQ(machine.Giver(0), 1);
+  machine.Refuse(1, 0);
+  EXPECT_EQ(machine.Giver(0), 2);
+  machine.Refuse(2, 0);
+  EXPECT_EQ(machine.Giver(0), 7);
+}
+
+// Among equally near givers the most loaded gives.
+TEST(Balance, MostLoadedOfTheNearest) {
+  Machine machine(4, 1);
+  machine.Busy(1, 2);
+  machine.Busy(2, 4);
+  machine.Busy(3, 3);
+  EXPECT_EQ(machine.Giver(0), 2);
+}
+
+// A giver that had nothing for one taker is still asked for another.
+TEST(Balance, RefusalIsPerTaker) {
+  Machine machine(4, 1);
+  machine.Busy(3, 3);
+  machine.Refuse(3, 0);
+  EXPECT_EQ(machine.Giver(0), STEWARD_NO_CPU);
+  EXPECT_EQ(machine.Giver(1), 3);
+}
+
+// An offline CPU never takes.
+TEST(Balance, OfflineNeverTakes) {
+  Machine machine(3, 1);
+  machine.seen(0).online = 0;
+  machine.Busy(1, 2);
+  EXPECT_EQ(machine.Taker(), 2);
+  machine.seen(2).online = 0;
+  machine.seen(1).spent = 1;
+  EXPECT_EQ(machine.Taker(), STEWARD_NO_CPU);
+}
+
+// Among equals the search begins where it is told, and wraps.
+TEST(Balance, TakerSearchRotates) {
+  Machine machine(4, 1);
+  machine.Busy(3, 4);
+  EXPECT_EQ(machine.Taker(1), 1);
+  EXPECT_EQ(machine.Taker(3), 0);
+}
+
+// Random machines: tasks are conserved, offline CPUs untouched, the end is even
+// to within one, and a second pass does nothing.
+TEST(Balance, RandomMachinesConvergeAndRest) {
+  std::mt19937 random(20261201);
+  for (int round = 0; round < 300; round++) {
+    const __u32 nr = 1 + random() % 64;
+    Machine machine(nr, 1 + random() % 8);
+    for (__u32 cpu = 0; cpu < nr; cpu++) {
+      if (random() % 3) machine.Busy(cpu, random() % 12);
+      if (random() % 10 == 0) {
+        machine.seen(cpu) = {};
+        machine.seen(cpu).idle = 1;
+      }
+    }
+    const auto before = machine.Loads();
+    machine.RunPass();
+    const auto after = machine.Loads();
+    ASSERT_EQ(std::accumulate(before.begin(), before.end(), 0u),
+              std::accumulate(after.begin(), after.end(), 0u));
+    if (!after.empty()) {
+      const auto [low, high] = std::minmax_element(after.begin(), after.end());
+      ASSERT_LE(*high - *low, 1u) << "round " << round;
+    }
+    ASSERT_EQ(machine.RunPass(), 0) << "round " << round;
+  }
+}
+
+// The pace follows what the pass saw.
+TEST(Balance, PaceFollowsNeed) {
+  EXPECT_EQ(steward_pace_next(0, 0), STEWARD_PACE_PARKED);
+  EXPECT_EQ(steward_pace_next(1, 0), STEWARD_PACE_PARKED);
+  EXPECT_EQ(steward_pace_next(0, 5), STEWARD_PACE_SLOW);
+  EXPECT_EQ(steward_pace_next(1, 5), STEWARD_PACE_FAST);
+}
+
+// Each pace has its own period, in ns.
+TEST(Balance, PacePeriods) {
+  steward_tunables tun = {};
+  tun.balance_fast_us = 4;
+  tun.balance_slow_us = 32;
+  tun.balance_parked_us = 2000;
+  EXPECT_EQ(steward_pace_ns(STEWARD_PACE_FAST, &tun), 4000u);
+  EXPECT_EQ(steward_pace_ns(STEWARD_PACE_SLOW, &tun), 32000u);
+  EXPECT_EQ(steward_pace_ns(STEWARD_PACE_PARKED, &tun), 2000000u);
+}
+
+}  // namespace
