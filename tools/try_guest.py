@@ -170,7 +170,7 @@ class Steward:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.reader = threading.Thread(target=self.relay, daemon=True)
         self.reader.start()
-        if not wait_for(lambda: state() == "enabled" or self.process.poll() is not None, 60) \
+        if not wait_for(lambda: state() == "enabled" or self.process.poll() is not None, 180) \
                 or self.process.poll() is not None:
             self.process.kill()
             self.reader.join(5)
