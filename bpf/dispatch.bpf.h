@@ -18,8 +18,8 @@ static bool summoned(s32 cpu, struct task_struct *prev, u64 now)
 {
 	if (!prev)
 		return !scx_bpf_dsq_nr_queued(cpu);
-	return kernel_queued(prev) && now - cell_of(cpu)->run.run_start_ns + FORCED_LEFT_NS <
-					      slice_ns();
+	return kernel_queued(prev) &&
+	       now - cell_of(cpu)->run.run_start_ns + FORCED_LEFT_NS < slice_ns();
 }
 
 /* Set the timer if it is not set here; run a summoned pass, or, within a fast

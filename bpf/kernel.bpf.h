@@ -24,11 +24,11 @@
 #define KVAL(type, name) bpf_core_enum_value(enum type, name)
 
 /* A callback of struct sched_ext_ops. */
-#define STEWARD_OPS(name, args...)	\
-	SEC("struct_ops/" #name)	\
+#define STEWARD_OPS(name, args...) \
+	SEC("struct_ops/" #name)   \
 	BPF_PROG(name, ##args)
-#define STEWARD_OPS_SLEEPABLE(name, args...)	\
-	SEC("struct_ops.s/" #name)		\
+#define STEWARD_OPS_SLEEPABLE(name, args...) \
+	SEC("struct_ops.s/" #name)           \
 	BPF_PROG(name, ##args)
 
 /* In every kernel from 6.12 on. */
@@ -208,19 +208,19 @@ static __always_inline bool kernel_queued(const struct task_struct *p)
 }
 
 /* printf into the debug dump; one line per call. */
-#define kernel_dump(fmt, args...)						\
-	({									\
-		static char ___fmt[] = fmt; /* the kfunc wants it writable */	\
-		unsigned long long ___param[___bpf_narg(args)];			\
-		___bpf_fill(___param, args);					\
-		scx_bpf_dump_bstr((char *)___fmt, ___param, sizeof(___param));	\
+#define kernel_dump(fmt, args...)                                              \
+	({                                                                     \
+		static char ___fmt[] = fmt; /* the kfunc wants it writable */  \
+		unsigned long long ___param[___bpf_narg(args)];                \
+		___bpf_fill(___param, args);                                   \
+		scx_bpf_dump_bstr((char *)___fmt, ___param, sizeof(___param)); \
 	})
 
 /* End the scheduler with an error that the loader reports. */
-#define kernel_error(fmt, args...)						\
-	({									\
-		static char ___fmt[] = fmt; /* the kfunc wants it writable */	\
-		unsigned long long ___param[___bpf_narg(args)];			\
-		___bpf_fill(___param, args);					\
-		scx_bpf_error_bstr((char *)___fmt, ___param, sizeof(___param));	\
+#define kernel_error(fmt, args...)                                              \
+	({                                                                      \
+		static char ___fmt[] = fmt; /* the kfunc wants it writable */   \
+		unsigned long long ___param[___bpf_narg(args)];                 \
+		___bpf_fill(___param, args);                                    \
+		scx_bpf_error_bstr((char *)___fmt, ___param, sizeof(___param)); \
 	})

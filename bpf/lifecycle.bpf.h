@@ -75,8 +75,7 @@ void STEWARD_OPS(steward_cpu_offline, s32 cpu)
 	drain(cpu);
 }
 
-s32 STEWARD_OPS_SLEEPABLE(steward_init_task, struct task_struct *p,
-			  struct scx_init_task_args *args)
+s32 STEWARD_OPS_SLEEPABLE(steward_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	if (!bpf_task_storage_get(&tasks, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE))
 		return -12; /* ENOMEM: fails the fork, not the scheduler */
@@ -188,6 +187,5 @@ void STEWARD_OPS(steward_dump_task, struct scx_dump_ctx *dctx, struct task_struc
 	struct task_ctx *task = bpf_task_storage_get(&tasks, p, NULL, 0);
 
 	kernel_dump("steward: vtime=%llu weight=%u moved=%llu alternations=%u", p->scx.dsq_vtime,
-		    p->scx.weight, task ? task->moved_ns : 0,
-		    task ? task->alternations : 0);
+		    p->scx.weight, task ? task->moved_ns : 0, task ? task->alternations : 0);
 }

@@ -87,11 +87,11 @@ enum steward_pace {
  * the loader's retarget program, all of which elect the same CPU.
  */
 struct steward_steer {
-	__s32 timer_cpu;     /* the CPU that balances */
-	__s32 armed_cpu;     /* the CPU whose timer is set; STEWARD_NO_CPU: none */
-	__u32 pace;	     /* enum steward_pace */
-	__u32 waiting;	     /* tasks in queues after the last pass that others might run */
-	__u64 last_pass_ns;  /* when the last pass began */
+	__s32 timer_cpu;    /* the CPU that balances */
+	__s32 armed_cpu;    /* the CPU whose timer is set; STEWARD_NO_CPU: none */
+	__u32 pace;	    /* enum steward_pace */
+	__u32 waiting;	    /* tasks in queues after the last pass that others might run */
+	__u64 last_pass_ns; /* when the last pass began */
 } STEWARD_ALIGN(STEWARD_LINE);
 
 /* The balancer's own numbers. Writer: the pass. */
@@ -101,9 +101,9 @@ struct steward_balance {
 	__u64 passes;
 	__u64 pass_ns_last;
 	__u64 pass_ns_max;
-	__u64 next_cpu;	 /* where the next pass begins, so that nobody is always last */
+	__u64 next_cpu;	  /* where the next pass begins, so that nobody is always last */
 	__u64 expires_ns; /* when the timer is due */
-	__u64 in_pass;	 /* 1: a pass is running; guards against a nested one */
+	__u64 in_pass;	  /* 1: a pass is running; guards against a nested one */
 } STEWARD_ALIGN(STEWARD_LINE);
 
 #define STEWARD_REASON_LEN 128

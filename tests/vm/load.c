@@ -126,7 +126,8 @@ static void spin(struct hog *hog)
 
 static void start_hogs(int count, int cpu)
 {
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	if (shared == MAP_FAILED)
 		give_up("mmap");
 	for (int i = 0; i < count; i++) {
@@ -168,7 +169,8 @@ static bool apart(const bool *counts, int hogs, int64_t ns)
 {
 	for (int i = 0; i < hogs; i++)
 		for (int j = 0; j < i; j++)
-			if (counts[i] && counts[j] && cpu_at(&shared->hogs[i], ns) == cpu_at(&shared->hogs[j], ns))
+			if (counts[i] && counts[j] &&
+			    cpu_at(&shared->hogs[i], ns) == cpu_at(&shared->hogs[j], ns))
 				return false;
 	return true;
 }
@@ -196,7 +198,8 @@ static void report_apart(const bool *counts, int hogs, int64_t start, int64_t en
 				last_cpus++;
 				break;
 			}
-	printf("{\"first_ms\": %.2f, \"apart_share\": %.3f, \"silent_ms\": %.2f, \"cpus_at_end\": %d}\n",
+	printf("{\"first_ms\": %.2f, \"apart_share\": %.3f, \"silent_ms\": %.2f, \"cpus_at_end\": "
+	       "%d}\n",
 	       first < 0 ? -1.0 : (double)(first - start) / NS_PER_MS,
 	       first < 0 || first >= end ? 0.0 : (double)together / (double)(end - first),
 	       (double)(end - oldest_beat) / NS_PER_MS, last_cpus);
@@ -239,7 +242,8 @@ static void refill(int cpus, int ms)
 	for (int i = 0; i <= cpus && victim < 0; i++) {
 		victim = i;
 		for (int j = 0; j <= cpus; j++)
-			if (j != i && cpu_at(&shared->hogs[j], start) == cpu_at(&shared->hogs[i], start))
+			if (j != i &&
+			    cpu_at(&shared->hogs[j], start) == cpu_at(&shared->hogs[i], start))
 				victim = -1;
 	}
 	if (victim < 0) {
@@ -270,8 +274,9 @@ static void report_waits(double *us, int count)
 	for (int i = 0; i < count; i++)
 		sum += us[i];
 	qsort(us, (size_t)count, sizeof(*us), compare);
-	printf("{\"count\": %d, \"mean_us\": %.1f, \"p50_us\": %.1f, \"p90_us\": %.1f, \"max_us\": %.1f}\n", count,
-	       sum / count, us[count / 2], us[count * 9 / 10], us[count - 1]);
+	printf("{\"count\": %d, \"mean_us\": %.1f, \"p50_us\": %.1f, \"p90_us\": %.1f, \"max_us\": "
+	       "%.1f}\n",
+	       count, sum / count, us[count / 2], us[count * 9 / 10], us[count - 1]);
 }
 
 static void wake(int cpu, int period_us, int count)
@@ -338,17 +343,19 @@ int main(int argc, char **argv)
 		for (volatile int i = 0;; i++)
 			;
 	else if (argc == 6 && !strcmp(mode, "spread"))
-		spread(!strcmp(argv[2], "self"), number(argv[3], 0, 1023), number(argv[4], 1, MAX_HOGS),
-		       number(argv[5], 1, 60000));
+		spread(!strcmp(argv[2], "self"), number(argv[3], 0, 1023),
+		       number(argv[4], 1, MAX_HOGS), number(argv[5], 1, 60000));
 	else if (argc == 4 && !strcmp(mode, "refill"))
 		refill(number(argv[2], 1, MAX_HOGS - 1), number(argv[3], 1, 60000));
 	else if (argc == 5 && !strcmp(mode, "wake"))
-		wake(number(argv[2], 0, 1023), number(argv[3], 1, 10000000), number(argv[4], 1, 1000000));
+		wake(number(argv[2], 0, 1023), number(argv[3], 1, 10000000),
+		     number(argv[4], 1, 1000000));
 	else if (argc == 4 && !strcmp(mode, "kworkers"))
 		kworkers(number(argv[2], 1, 1000000), number(argv[3], 0, 999999));
 	else {
-		fprintf(stderr, "usage: vm-load hog | spread parent|self CPU HOGS MS | refill CPUS MS |"
-				" wake CPU PERIOD_US COUNT | kworkers COUNT PAUSE_US\n");
+		fprintf(stderr,
+			"usage: vm-load hog | spread parent|self CPU HOGS MS | refill CPUS MS |"
+			" wake CPU PERIOD_US COUNT | kworkers COUNT PAUSE_US\n");
 		return 2;
 	}
 	return 0;
