@@ -157,6 +157,17 @@ def run_load(seconds, show_cost):
 
 # ---- the scheduler ----------------------------------------------------------
 
+def folded(line, width=100):
+    """A line of statistics in several, broken where it has a bar."""
+    lines = [""]
+    for i, part in enumerate(line.split(" | ")):
+        if i and len(lines[-1]) + len(part) + 3 > width:
+            lines.append("    " + part)
+        else:
+            lines[-1] += (" | " if i else "") + part
+    return lines
+
+
 class Steward:
     """scx_steward with --stats 1; its lines appear as they come."""
 
@@ -186,7 +197,8 @@ class Steward:
         for line in self.process.stdout:
             if line.startswith("EXIT:"):
                 self.exit_line = line.strip()
-            say("  " + line.rstrip())
+            for part in folded(line.rstrip()):
+                say("  " + part)
 
     def totals(self):
         """The statistics since the start, or None without stewardctl."""
