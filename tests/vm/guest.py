@@ -152,6 +152,19 @@ def pass_growth(before, after):
     return {cpu: count - old.get(cpu, 0) for cpu, count in passes_by_cpu(after).items() if count != old.get(cpu, 0)}
 
 
+running = []
+
+
+def end_schedulers():
+    """After a failure: leave the guest in order."""
+    for process in running:
+        if process.poll() is None:
+            process.send_signal(signal.SIGCONT)
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(10)
+
+
 class Steward:
     """One run of scx_steward."""
 
@@ -162,6 +175,7 @@ class Steward:
 
     def start(self, seconds=60):
         require(sysfs('state') == 'disabled', f"sched_ext is {sysfs('state')} before the start")
+        sequence = sysfs('enable_seq')
         command('dmesg', '-C')
         words = [str(BINARY), '--timeout-ms', str(WATCHDOG_MS), *map(str, self.flags)]
         with open(LOG, 'ab') as log:
@@ -169,8 +183,11 @@ class Steward:
             log.flush()
             self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                                             start_new_session=True)
+        running.append(self.process)
         reached = poll(lambda: sysfs('state') == 'enabled' or self.process.poll() is not None, seconds)
         require(reached and self.process.poll() is None and sysfs('state') == 'enabled', 'scx_steward did not attach')
+        # The kernel counts a little after it has said enabled.
+        require(poll(lambda: sysfs('enable_seq') != sequence, 5), 'enable_seq did not change')
         self.enable_seq = sysfs('enable_seq')
         return self
 
@@ -181,12 +198,6 @@ class Steward:
         if kind is None:
             self.require_alive()
             self.stop()
-        elif self.process and self.process.poll() is None:
-            # The test failed already; only leave the guest in order.
-            self.process.send_signal(signal.SIGCONT)
-            self.process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(10)
 
     def require_alive(self):
         """Attached since start() without a break, and the kernel has nothing to complain about."""

@@ -157,8 +157,8 @@ def measure(scheduler, rows, storm, callbacks):
     results = {}
     scheduler.start()
     try:
+        before = scheduler.passes()
         for name in rows:
-            before = scheduler.passes()
             progs = programs() if callbacks else {}
             results[name] = run_row(name, storm)
             scheduler.check()
@@ -168,6 +168,7 @@ def measure(scheduler, rows, storm, callbacks):
                     for prog, (time_ns, count) in programs().items() if count > progs.get(prog, (0, 0))[1]}
             after = scheduler.passes()
             results[name]['passes'] = after - before if None not in (before, after) else None
+            before = after
     finally:
         scheduler.stop()
     return results

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Two hogs on one CPU at nice 0 and nice 5 share it 3.05 to 1, within 10 percent."""
+"""Two hogs on one CPU at nice 0 and nice 5 share it 3.05 to 1, within 10 percent; nice 19 is slow, not stopped."""
 import guest
 from guest import require
 
@@ -24,3 +24,7 @@ def test():
         ratio = share(0, 3)
         guest.note(f'nice 0 to nice 0: {ratio:.3f}')
         require(abs(ratio - 1) <= 0.10, f'two equal hogs share {ratio:.2f} to 1')
+        # sched_ext rounds the weight 1.46 of nice 19 to 1, beside 100 for nice 0.
+        ratio = share(19, 4)
+        guest.note(f'nice 0 to nice 19: {ratio:.0f}')
+        require(50 <= ratio <= 200, f'nice 0 to nice 19 is {ratio:.0f} to 1')
