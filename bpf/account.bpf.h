@@ -15,15 +15,20 @@ static __always_inline u64 slice_ns(void)
 	return tunables.slice_us * 1000;
 }
 
-/* Charge @p for the time since it was last charged on this CPU. A clock that
- * went backwards charges nothing.
+/* Time @p has run since it was last charged on this CPU. The kernel has just
+ * brought its own sum up to date in every callback that asks; reading it costs
+ * no clock, and it leaves interrupts out where the kernel does.
  */
-static __always_inline void charge(struct steward_run *run, struct task_struct *p, u64 now)
+static __always_inline u64 uncharged_ns(const struct steward_run *run, const struct task_struct *p)
 {
-	u64 start = run->run_start_ns;
-	u64 ran_ns = now > start ? now - start : 0;
+	return p->se.sum_exec_runtime - run->charged_ns;
+}
 
-	run->run_start_ns = now;
+static __always_inline void charge(struct steward_run *run, struct task_struct *p)
+{
+	u64 ran_ns = uncharged_ns(run, p);
+
+	run->charged_ns = p->se.sum_exec_runtime;
 	steward_write(run->busy_ns, run->busy_ns + ran_ns);
 	p->scx.dsq_vtime += steward_vtime_cost(ran_ns, p->scx.weight);
 }
@@ -33,16 +38,12 @@ void STEWARD_OPS(steward_running, struct task_struct *p)
 	struct steward_run *run = &cell_of(scx_bpf_task_cpu(p))->run;
 	u64 vtime = p->scx.dsq_vtime;
 
-	run->run_start_ns = kernel_now();
+	run->charged_ns = p->se.sum_exec_runtime;
 	if (steward_vtime_before(run->vtime_now, vtime))
 		steward_write(run->vtime_now, vtime);
 }
 
 void STEWARD_OPS(steward_stopping, struct task_struct *p, bool runnable)
 {
-	struct steward_run *run = &cell_of(scx_bpf_task_cpu(p))->run;
-	u64 now = kernel_now();
-
-	charge(run, p, now);
-	steward_write(run->stop_ns, now);
+	charge(&cell_of(scx_bpf_task_cpu(p))->run, p);
 }

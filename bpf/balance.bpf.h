@@ -36,8 +36,7 @@ static enum walk may_move(struct task_struct *p, s32 taker, u64 now)
 		balance.skip_affinity++;
 		return WALK_NOTHING;
 	}
-	/* When the kernel last charged it, that is when it last ran. */
-	if ((s64)(now - p->se.exec_start) < (s64)(tunables.migration_cost_us * 1000)) {
+	if (now - kernel_queued_since(p) < tunables.migration_cost_us * 1000) {
 		balance.skip_hot++;
 		return WALK_RESTING;
 	}
@@ -159,7 +158,7 @@ static void book_move(s32 giver, s32 taker, u64 now)
 		balance.moved_machine++;
 	}
 	if (cell->seen.idle && !cell->seen.nr_queued) {
-		u64 since = steward_read(cell->run.stop_ns);
+		u64 since = steward_read(cell->run.idle_since_ns);
 
 		if (since < steer.last_pass_ns)
 			since = steer.last_pass_ns;

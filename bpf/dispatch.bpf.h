@@ -14,26 +14,27 @@
  * that this CPU would have to search for, so this is how it is known. A wrong
  * guess costs one pass.
  */
-static bool summoned(s32 cpu, struct task_struct *prev, u64 now)
+static bool summoned(s32 cpu, struct task_struct *prev)
 {
 	if (!prev)
 		return !scx_bpf_dsq_nr_queued(cpu);
 	return kernel_queued(prev) &&
-	       now - cell_of(cpu)->run.run_start_ns + FORCED_LEFT_NS < slice_ns();
+	       uncharged_ns(&cell_of(cpu)->run, prev) + FORCED_LEFT_NS < slice_ns();
 }
 
 /* Set the timer if it is not set here; run a summoned pass, or, within a fast
  * period of the last one, see that the next comes in time.
  */
-static void timer_cpu_dispatch(s32 cpu, struct task_struct *prev, u64 now)
+static void timer_cpu_dispatch(s32 cpu, struct task_struct *prev)
 {
 	u64 fast_ns = tunables.balance_fast_us * 1000;
-	u64 due;
+	u64 now, due;
 
 	if (steer.armed_cpu != cpu)
-		arm(cpu, now, fast_ns);
-	if (!summoned(cpu, prev, now))
+		arm(cpu, kernel_now(), fast_ns);
+	if (!summoned(cpu, prev))
 		return;
+	now = kernel_now();
 	due = steer.last_pass_ns + fast_ns;
 	if (now >= due) {
 		balance.summoned_passes++;
@@ -50,10 +51,10 @@ void STEWARD_OPS(steward_dispatch, s32 cpu, struct task_struct *prev)
 	u64 head;
 
 	if (cpu == steer.timer_cpu)
-		timer_cpu_dispatch(cpu, prev, kernel_now());
+		timer_cpu_dispatch(cpu, prev);
 
 	if (may_keep) {
-		charge(&cell_of(cpu)->run, prev, kernel_now());
+		charge(&cell_of(cpu)->run, prev);
 		if (!kernel_head_vtime(cpu, &head) ||
 		    !steward_vtime_before(head, prev->scx.dsq_vtime)) {
 			prev->scx.slice = slice_ns();
@@ -71,6 +72,7 @@ void STEWARD_OPS(steward_dispatch, s32 cpu, struct task_struct *prev)
 		return;
 	}
 	count(disp_empty);
+	steward_write(cell_of(cpu)->run.idle_since_ns, kernel_now());
 	if (steer.waiting)
 		summon();
 }

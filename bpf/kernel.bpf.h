@@ -202,6 +202,14 @@ static __always_inline bool kernel_migration_disabled(const struct task_struct *
 	return bpf_core_field_exists(p->migration_disabled) && p->migration_disabled;
 }
 
+/* When a waiting task began to wait, in kernel_now()'s time: it woke or stopped
+ * running then. 0 on kernels without CONFIG_SCHED_INFO.
+ */
+static __always_inline u64 kernel_queued_since(const struct task_struct *p)
+{
+	return bpf_core_field_exists(p->sched_info.last_queued) ? p->sched_info.last_queued : 0;
+}
+
 static __always_inline bool kernel_queued(const struct task_struct *p)
 {
 	return p->scx.flags & KVAL(scx_ent_flags, SCX_TASK_QUEUED);

@@ -24,10 +24,10 @@
  * is this CPU but for rare attribute changes of a running task.
  */
 struct steward_run {
-	__u64 vtime_now;    /* ns of weighted time; the front of this CPU's queue */
-	__u64 run_start_ns; /* when the running task was last charged */
-	__u64 stop_ns;	    /* when a task last stopped here; idle since, if idle */
-	__u64 busy_ns;	    /* time tasks ran here, in sum */
+	__u64 vtime_now;     /* ns of weighted time; the front of this CPU's queue */
+	__u64 charged_ns;    /* run time of the running task that is charged already */
+	__u64 idle_since_ns; /* when a dispatch here last found nothing to run */
+	__u64 busy_ns;	     /* time tasks ran here, in sum */
 } STEWARD_ALIGN(STEWARD_LINE);
 
 /* What this CPU did for others.
