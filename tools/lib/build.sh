@@ -47,9 +47,11 @@ set_up() {
 
 # configure FOLDER OPTION...: so that the folder is a build with these options. Seconds if it already is.
 configure() {
-    local folder=$1 options stamp
+    local folder=$1 packages options stamp
     shift
-    options=(--werror "-Dvmlinux-h=$STEWARD_VMLINUX_H" "-Dpkg_config_path=$PKG_CONFIG_PATH" "$@")
+    # Each folder once, so that a shell that has read the environment before gives the same options.
+    packages=$(tr : '\n' <<<"$PKG_CONFIG_PATH" | awk 'NF && !seen[$0]++' | paste -sd :)
+    options=(--werror "-Dvmlinux-h=$STEWARD_VMLINUX_H" "-Dpkg_config_path=$packages" "$@")
     stamp="$(meson --version) ${options[*]}"
     if [[ -f $folder/build.ninja && $(cat "$folder/.configured" 2>/dev/null) == "$stamp" ]]; then
         return 0
