@@ -7,7 +7,6 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "loader/base/status_macros.h"
 #include "loader/exit_report.h"
 #include "loader/service.h"
@@ -45,9 +44,11 @@ absl::StatusOr<int> App::Run() {
 
 absl::Status App::Launch() {
   ASSIGN_OR_RETURN(scheduler_, launcher_(config_.tunables));
-  launched_ = absl::Now();
   last_stats_ = scheduler_->Stats();
   control_.SetScheduler(scheduler_.get());
+  if (scheduler_->Exit().kind == 0) {
+    spdlog::info("scheduling; CPU {} balances for all", last_stats_.steer.timer_cpu);
+  }
   // It may have ended already.
   asio::post(io_, [this] { Look(); });
   return absl::OkStatus();
@@ -64,12 +65,13 @@ void App::End() {
   control_.SetScheduler(nullptr);
   scheduler_->Detach();
   const ExitRecord record = scheduler_->Exit();
+  const StatsSnapshot stats = scheduler_->Stats();
   scheduler_.reset();
   err_ << FormatExitReport(record) << std::flush;
 
   const ExitAction action = DecideExit(record);
   if (action == ExitAction::kRestart && !stopping_) {
-    Relaunch(backoff_.Next(absl::Now() - launched_));
+    Relaunch(backoff_.Next(absl::Nanoseconds(stats.time_ns - stats.start_ns)));
   } else {
     Stop(action == ExitAction::kFail ? 1 : 0);
   }

@@ -63,7 +63,6 @@ class App {
   std::unique_ptr<Scheduler> scheduler_;
   StatsSnapshot last_stats_;
   RestartBackoff backoff_;
-  absl::Time launched_;
   bool stopping_ = false;  // by a signal: whatever the kernel asks for, no relaunch
   absl::Status failure_;
   int exit_status_ = 0;

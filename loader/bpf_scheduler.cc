@@ -171,11 +171,11 @@ absl::Status BpfScheduler::ConfigureOps() {
 absl::Status BpfScheduler::Load() {
   const int error = steward_bpf__load(skeleton_);
   if (error != 0) {
-    return absl::ErrnoToStatus(
-        -error, absl::StrCat("the kernel (", KernelRelease(config_.root),
-                             ") refused the BPF programs; run again with -v and report what it "
-                             "says",
-                             log_.Tail(), "\nerror"));
+    return absl::Status(
+        absl::ErrnoToStatusCode(-error),
+        absl::StrCat("the kernel (", KernelRelease(config_.root),
+                     ") refused the BPF programs: ", std::strerror(-error),
+                     "; please report it with what -v shows, which ends so:", log_.Tail()));
   }
   // Binds the program to our scheduler on kernels that may have several; older ones need it not
   // and refuse it.

@@ -25,6 +25,11 @@ using Protocol = asio::local::stream_protocol;
 // A client that neither asks nor reads for this long is cut off.
 constexpr std::chrono::seconds kIdleLimit{120};
 
+ino_t InodeOf(const std::string& path) {
+  struct stat info = {};
+  return stat(path.c_str(), &info) == 0 ? info.st_ino : 0;
+}
+
 // Lets the socket appear with its final mode, not with one that is narrowed afterwards.
 class ScopedUmask {
  public:
@@ -119,7 +124,7 @@ ControlServer::ControlServer(asio::io_context& io, Handler handler)
 
 ControlServer::~ControlServer() {
   for (const auto& session : sessions_) session->Close();
-  if (!path_.empty()) unlink(path_.c_str());
+  if (!path_.empty() && InodeOf(path_) == inode_) unlink(path_.c_str());
 }
 
 absl::Status ControlServer::Listen(const std::string& path) {
@@ -147,6 +152,7 @@ absl::Status ControlServer::Listen(const std::string& path) {
     return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot listen on ", path));
   }
   path_ = path;
+  inode_ = InodeOf(path);
   Accept();
   return absl::OkStatus();
 }

@@ -4,6 +4,8 @@
 // process.
 #pragma once
 
+#include <sys/types.h>
+
 #include <asio/io_context.hpp>
 #include <asio/local/stream_protocol.hpp>
 #include <functional>
@@ -24,6 +26,7 @@ class ControlServer {
   static constexpr size_t kMaxClients = 32;
 
   ControlServer(asio::io_context& io, Handler handler);
+  // Removes the socket, unless another process has put its own there.
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
@@ -40,6 +43,7 @@ class ControlServer {
   asio::local::stream_protocol::acceptor acceptor_;
   std::set<std::shared_ptr<Session>> sessions_;
   std::string path_;
+  ino_t inode_ = 0;  // of the socket we made at path_
 };
 
 }  // namespace steward

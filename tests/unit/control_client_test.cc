@@ -127,6 +127,15 @@ TEST_F(ControlClientTest, ModesAndCleanUp) {
   EXPECT_NE(stat(path_.c_str(), &info), 0);
 }
 
+// A successor's socket at the same place is left alone.
+TEST_F(ControlClientTest, LeavesASuccessorsSocket) {
+  Serve();
+  root_.Write("/run/steward/other", "");
+  std::filesystem::rename(root_.path() + "/run/steward/other", path_);
+  Stop();
+  EXPECT_TRUE(std::filesystem::exists(path_));
+}
+
 // A line without end is cut off with a sentence; others are still served.
 TEST_F(ControlClientTest, OversizeLine) {
   Serve();

@@ -92,7 +92,6 @@ TEST(Options, UnknownArguments) {
   EXPECT_THAT(Refusal({"word"}), HasSubstr("'word'"));
   EXPECT_THAT(Refusal({"-x"}), HasSubstr("'-x'"));
   EXPECT_THAT(Refusal({"--slice"}), HasSubstr("'--slice'"));
-  EXPECT_THAT(Refusal({"--check", "--", "more"}), HasSubstr("'more'"));
 }
 
 // A flag without its value.
