@@ -112,10 +112,10 @@ open_unpack_view() {
         for suite in "${UNPACK_SUITES[@]}"; do source_line deb "$suite"; done
         source_line deb-src "$SOURCE_SUITE"
     } >"$dir/sources.d/steward.list"
-    say "reading the package lists of ${UNPACK_SUITES[*]}"
+    say "reading the package lists of ${UNPACK_SUITES[*]} $SOURCE_SUITE"
     apt_try "$log" 'reading package lists' apt-get "${APT_UNPACK[@]}" update ||
-        die "the suites ${UNPACK_SUITES[*]} cannot be read from this machine's mirror ($(cause "$log")); check the \
-network or use a mirror that carries them"
+        die "the suites ${UNPACK_SUITES[*]} and $SOURCE_SUITE cannot be read from this machine's mirror ($(cause "$log")); \
+check the network or use a mirror that carries them"
 }
 
 # install_check LOG PACKAGE...: refuses a plan that would change the C library's release or remove anything.

@@ -59,7 +59,10 @@ make_step() {
     local log=$1 what=$2 piece=$3
     shift 3
     step "$log" "$what" "$@" && return
-    ! grep -q 'No space left' "$log" || full_disk "$piece"
+    # On a full disk the log may be empty too, hence the trial.
+    if grep -q 'No space left' "$log" || ! head -c 100000 /dev/zero 2>/dev/null >"$WORK/trial"; then
+        full_disk "$piece"
+    fi
     die "$what for $piece failed ($(cause "$log")); run tools/setup again, and if that does not help remove $CACHE"
 }
 

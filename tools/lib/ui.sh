@@ -34,8 +34,10 @@ catch_signals() {
 
 # Prints a line every 15 seconds, so that nobody takes a long step for a hang.
 beat() {
-    local what=$1 seconds=0
-    while sleep 15; do
+    local what=$1 seconds=0 never
+    # Waiting for input that never comes, because a sleep would outlive us and hold our caller's pipe open.
+    exec {never}<> <(:)
+    until read -rt 15 -u "$never"; do
         seconds=$((seconds + 15))
         say "  still $what ($seconds s)"
     done
