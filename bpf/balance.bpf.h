@@ -128,6 +128,7 @@ __noinline int gather(void)
 
 		if (!(topo_of(cpu)->flags & STEWARD_CPU_POSSIBLE))
 			continue;
+		seen->last_load = steward_load(seen);
 		queued = scx_bpf_dsq_nr_queued(cpu);
 		if (queued < 0)
 			queued = 0;
@@ -193,7 +194,7 @@ __noinline int even_out(u64 now)
 		taker = steward_pick_taker(cells, nr_cpu_ids, start);
 		if (taker < 0)
 			break;
-		giver = steward_pick_giver(cells, topo, nr_cpu_ids, taker);
+		giver = steward_pick_giver(cells, topo, nr_cpu_ids, taker, tunables.imbalance_pct);
 		if (giver < 0) {
 			/* It refused all, or the machine is even. */
 			cell_of(taker)->seen.spent = 1;

@@ -50,6 +50,7 @@ struct steward_seen {
 	__u32 moved_in;		    /* tasks moved here, in sum */
 	__u32 moved_out;	    /* tasks moved away, in sum */
 	__u32 online;		    /* 1: scheduled by us */
+	__u32 last_load;	    /* steward_load() when the last pass ended */
 	__u32 spent;		    /* scratch of the pass: takes no more in this one */
 	__u32 refused;		    /* scratch: the taker this giver had nothing for, + 1 */
 } STEWARD_ALIGN(STEWARD_LINE);

@@ -8,13 +8,28 @@
  * Load is the number of runnable tasks: those in the queue and the one that
  * runs. A pair needs a difference of two: moving a task then leaves at most the
  * same difference the other way round, so repeated passes come to rest and two
- * nearly equal CPUs never exchange a task for ever.
+ * nearly equal CPUs never exchange a task for ever. Between long queues it also
+ * needs a ratio, the kernel's imbalance percentage: a few tasks more or less do
+ * not pay for the cold caches. And between busy CPUs it must have stood for two
+ * passes: tasks that block and wake in bursts make queues of any length for a
+ * moment. An idle CPU takes whatever waits, at once.
  */
 #pragma once
 
 #include "abi.h"
 
 #define STEWARD_GAP_MIN 2
+
+/* The least load that relieves a taker of load @taker_load. @imbalance_pct: how
+ * much more load, in percent, is worth a move (100: any).
+ */
+STEWARD_INLINE __u32 steward_load_needed(__u32 taker_load, __u32 imbalance_pct)
+{
+	__u32 by_gap = taker_load + STEWARD_GAP_MIN;
+	__u32 by_ratio = (taker_load * imbalance_pct + 99) / 100;
+
+	return by_gap > by_ratio ? by_gap : by_ratio;
+}
 
 STEWARD_INLINE struct steward_seen *steward_seen_of(struct steward_cell *cells, __u32 cpu)
 {
@@ -24,6 +39,23 @@ STEWARD_INLINE struct steward_seen *steward_seen_of(struct steward_cell *cells, 
 STEWARD_INLINE __u32 steward_load(const struct steward_seen *seen)
 {
 	return seen->nr_queued + (seen->idle ? 0 : 1);
+}
+
+/* What a CPU has to take on or to give away by two looks: its greater load as
+ * the taker, its lesser one as the giver.
+ */
+STEWARD_INLINE __u32 steward_load_most(const struct steward_seen *seen)
+{
+	__u32 load = steward_load(seen);
+
+	return load > seen->last_load ? load : seen->last_load;
+}
+
+STEWARD_INLINE __u32 steward_load_least(const struct steward_seen *seen)
+{
+	__u32 load = steward_load(seen);
+
+	return load < seen->last_load ? load : seen->last_load;
 }
 
 /* The online CPU with the least load that may still take in this pass, or
@@ -56,9 +88,11 @@ STEWARD_INLINE __s32 steward_pick_taker(struct steward_cell *cells, __u32 nr, __
  */
 STEWARD_INLINE __s32 steward_pick_giver(struct steward_cell *cells,
 					const volatile struct steward_cpu *topo, __u32 nr,
-					__u32 taker)
+					__u32 taker, __u32 imbalance_pct)
 {
-	__u32 need = steward_load(steward_seen_of(cells, taker)) + STEWARD_GAP_MIN;
+	const struct steward_seen *to = steward_seen_of(cells, taker);
+	bool idle = steward_load(to) == 0;
+	__u32 need = steward_load_needed(idle ? 0 : steward_load_most(to), imbalance_pct);
 	__u32 best_level = STEWARD_LEVEL_NR;
 	__s32 best = STEWARD_NO_CPU;
 	__u32 best_load = 0;
@@ -66,7 +100,7 @@ STEWARD_INLINE __s32 steward_pick_giver(struct steward_cell *cells,
 
 	steward_for(cpu, 0, nr) {
 		const struct steward_seen *seen = steward_seen_of(cells, cpu);
-		__u32 load = steward_load(seen);
+		__u32 load = idle ? steward_load(seen) : steward_load_least(seen);
 		__u32 level;
 
 		if (!seen->nr_queued || load < need || seen->refused == taker + 1)
