@@ -43,7 +43,6 @@ void scx_bpf_put_idle_cpumask(const struct cpumask *mask) __ksym;
 const struct cpumask *scx_bpf_get_online_cpumask(void) __ksym;
 void scx_bpf_put_cpumask(const struct cpumask *mask) __ksym;
 void scx_bpf_dump_bstr(char *fmt, unsigned long long *data, u32 data__sz) __ksym;
-void scx_bpf_error_bstr(char *fmt, unsigned long long *data, u32 data__sz) __ksym;
 int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __ksym;
 struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *it) __ksym;
 void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it) __ksym;
@@ -222,13 +221,4 @@ static __always_inline bool kernel_queued(const struct task_struct *p)
 		unsigned long long ___param[___bpf_narg(args)];                \
 		___bpf_fill(___param, args);                                   \
 		scx_bpf_dump_bstr((char *)___fmt, ___param, sizeof(___param)); \
-	})
-
-/* End the scheduler with an error that the loader reports. */
-#define kernel_error(fmt, args...)                                              \
-	({                                                                      \
-		static char ___fmt[] = fmt; /* the kfunc wants it writable */   \
-		unsigned long long ___param[___bpf_narg(args)];                 \
-		___bpf_fill(___param, args);                                    \
-		scx_bpf_error_bstr((char *)___fmt, ___param, sizeof(___param)); \
 	})

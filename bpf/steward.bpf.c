@@ -3,7 +3,7 @@
  * scx_steward: every CPU dispatches from its own queue; one CPU, the timer CPU,
  * balances for all. The one translation unit: modules in call order.
  */
-#include "kernel.bpf.h"
+#include <kernel.bpf.h> /* angles: a native build puts its own in front */
 
 #include "abi.h"
 #include "balance.h"
