@@ -35,9 +35,17 @@ typedef __s64 s64;
 #define BPF_LOCAL_STORAGE_GET_F_CREATE 1
 #define BPF_F_NO_PREALLOC 1
 
-enum { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_TASK_STORAGE = 29 };
-enum { SCX_WAKE_SYNC = 16 };
-enum { SCX_KICK_IDLE = 1, SCX_KICK_PREEMPT = 2 };
+enum {
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_TASK_STORAGE = 29
+};
+enum {
+	SCX_WAKE_SYNC = 16
+};
+enum {
+	SCX_KICK_IDLE = 1,
+	SCX_KICK_PREEMPT = 2
+};
 #define SCX_ENQ_WAKEUP 1ull
 #define SCX_ENQ_PREEMPT (1ull << 32)
 #define SCX_DSQ_LOCAL ((1ull << 63) | 2)
@@ -130,7 +138,7 @@ struct bpf_iter_scx_dsq {
 };
 struct bpf_iter_scx_dsq kernel_iter_begin(u64 dsq_id, u64 flags);
 struct task_struct *kernel_iter_next(struct bpf_iter_scx_dsq *it);
-#define bpf_for_each(type, cur, args...)						\
+#define bpf_for_each(type, cur, args...)                                                 \
 	for (struct bpf_iter_scx_dsq ___it = kernel_iter_begin(args), *___once = &___it; \
 	     ___once && ((cur) = kernel_iter_next(&___it));)
 #define KERNEL_DSQ_ITER (&___it)
@@ -138,8 +146,7 @@ struct task_struct *kernel_iter_next(struct bpf_iter_scx_dsq *it);
 /* What kernel.bpf.h makes of the versions' differences. */
 u64 kernel_now(void);
 void kernel_insert(struct task_struct *p, u64 dsq_id, u64 slice_ns, u64 enq_flags);
-void kernel_insert_vtime(struct task_struct *p, u64 dsq_id, u64 slice_ns, u64 vtime,
-			 u64 enq_flags);
+void kernel_insert_vtime(struct task_struct *p, u64 dsq_id, u64 slice_ns, u64 vtime, u64 enq_flags);
 bool kernel_move_to_local(u64 dsq_id);
 bool kernel_move_vtime(struct bpf_iter_scx_dsq *it, struct task_struct *p, u64 dsq_id, u64 vtime);
 bool kernel_head_vtime(u64 dsq_id, u64 *vtime);
