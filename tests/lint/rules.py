@@ -52,7 +52,9 @@ class Tree:
 
 
 def language(path, text=""):
-    if path.endswith((".cc", ".cpp")) or path.endswith(".h") and not path.startswith(("bpf/", "include/")):
+    """c (in kernel style), c++, python, shell, meson or nothing we judge."""
+    kernel_style = path.startswith(("bpf/", "include/")) or path.endswith(".bpf.h")
+    if path.endswith(".cc") or path.endswith(".h") and not kernel_style:
         return "c++"
     if path.endswith((".c", ".h", ".def")):
         return "c"

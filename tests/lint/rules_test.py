@@ -153,7 +153,7 @@ class Text(unittest.TestCase):
         self.assertEqual(run(rules.white_space, {"a.md": "x"}), ["a.md:1"])
         self.assertEqual(run(rules.white_space, {"a.md": "x\n\n"}), ["a.md:3"])
         self.assertEqual(run(rules.white_space, {"loader/x.cc": "int a;\n\tint b;\n"}), ["loader/x.cc:2"])
-        self.assertEqual(run(rules.white_space, {"bpf/x.bpf.h": "\tint b;\n", "a.md": "x\n"}), [])
+        self.assertEqual(run(rules.white_space, {"bpf/x.bpf.h": "\tint b;\n", "tests/x.bpf.h": "\tint b;\n", "a.md": "x\n"}), [])
 
     def test_open_ends_name_an_issue(self):
         word = "TO" + "DO"
