@@ -3,25 +3,25 @@
 """The part of tools/try that runs in the guest: one load, two schedulers, a table.
 
 try_guest.py [--seconds N] FOLDER, where FOLDER holds scx_steward and stewardctl.
-Needs root and a kernel with sched_ext. Status 1 if anything did not go as told.
+Needs root, perf and a kernel with sched_ext. Status 1 if anything did not go as told.
 """
 
 import argparse
 import json
-import mmap
 import os
 import platform
 import re
+import shutil
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import threading
 import time
 
 STATE = "/sys/kernel/sched_ext/state"
-CLIENT_SERVERS = 4
+LOOPS = 10
+MESSAGES = 20 * 20 * LOOPS  # 20 senders write LOOPS times to each of 20 receivers
+PERF = ["perf", "bench", "-f", "simple", "sched", "messaging", "-g", "1", "-l", str(LOOPS)]
 
 
 class Trouble(Exception):
@@ -75,22 +75,10 @@ def difference(before, now):
 
 # ---- the load ---------------------------------------------------------------
 
-def answer(end):
-    """A server: one byte back for each that comes."""
-    while byte := end.recv(1):
-        end.send(byte)
-
-
-def ask(ends, board, slot):
-    """A client: asks all its servers at once, waits for each, counts the answers in a place of its own."""
-    answers = 0
-    while True:
-        for end in ends:
-            end.send(b"?")
-        for end in ends:
-            end.recv(1)
-        answers += len(ends)
-        struct.pack_into("Q", board, slot * 8, answers)
+def one_round():
+    done = subprocess.run(PERF, capture_output=True, text=True, check=False, timeout=300)
+    if done.returncode:
+        raise Trouble(f"perf bench failed: {(done.stderr or done.stdout).strip()}")
 
 
 def spin():
@@ -98,61 +86,51 @@ def spin():
         pass
 
 
-class Load:
-    """Endless loops that all start on one CPU, and clients that each talk with four servers."""
+class Hogs:
+    """Endless loops that all start on one CPU and may then run anywhere."""
 
     def __init__(self):
         self.cpus = os.sched_getaffinity(0)
-        self.hogs = self.clients = max(2, len(self.cpus) // 2)
-        self.board = mmap.mmap(-1, self.clients * 8)  # shared with the children
-        self.children = []
-
-    def fork(self, work, *arguments):
-        pid = os.fork()
-        if pid == 0:
-            try:
-                work(*arguments)
-            finally:
-                os._exit(0)
-        self.children.append(pid)
-        return pid
+        self.pids = []
 
     def __enter__(self):
-        for slot in range(self.clients):
-            pairs = [socket.socketpair() for _ in range(CLIENT_SERVERS)]
-            for _, far in pairs:
-                self.fork(answer, far)
-            self.fork(ask, [near for near, _ in pairs], self.board, slot)
         # On one CPU to begin with: only balancing can spread what never sleeps.
         os.sched_setaffinity(0, {min(self.cpus)})
-        hogs = [self.fork(spin) for _ in range(self.hogs)]
-        for pid in [0, *hogs]:
+        for _ in range(hog_count()):
+            pid = os.fork()
+            if pid == 0:
+                spin()
+            self.pids.append(pid)
+        for pid in [0, *self.pids]:
             os.sched_setaffinity(pid, self.cpus)
         return self
 
     def __exit__(self, *_):
-        for pid in self.children:
+        for pid in self.pids:
             os.kill(pid, signal.SIGKILL)
-        for pid in self.children:
+        for pid in self.pids:
             os.waitpid(pid, 0)
 
-    def answers(self):
-        return sum(struct.unpack(f"{self.clients}Q", self.board[:]))
+
+def hog_count():
+    return max(2, len(os.sched_getaffinity(0)) // 2)
 
 
 def run_load(seconds, show_cost):
-    """Run the load for so many seconds; what it did and what that cost."""
+    """Run the load for about so many seconds, to the end of a round; what it did and what that cost."""
     begin = counters()
-    with Load() as load:
-        while True:
-            time.sleep(1)
-            cost = difference(begin, counters())
-            cost["answers"] = load.answers()
-            if show_cost:
-                say(f"  {cost['time']:4.0f} s | answers {cost['answers']:7d} | SCHED softirqs {cost['sched']:6d} | "
+    begin["messages"] = 0
+    cost = dict.fromkeys(begin, 0)
+    shown = 0
+    with Hogs():
+        while cost["time"] < seconds:
+            one_round()
+            cost = difference(begin, {**counters(), "messages": cost["messages"] + MESSAGES})
+            if show_cost and cost["time"] >= shown + 1:
+                shown = cost["time"]
+                say(f"  {cost['time']:4.0f} s | messages {cost['messages']:6d} | SCHED softirqs {cost['sched']:6d} | "
                     f"HRTIMER softirqs {cost['hrtimer']:6d} | RES+CAL {cost['ipi']:7d}")
-            if cost["time"] >= seconds:
-                return cost
+    return cost
 
 
 # ---- the scheduler ----------------------------------------------------------
@@ -230,14 +208,14 @@ def change(before, now):
 
 def table(eevdf, ours, passes):
     def per(cost, *names):
-        return sum(cost[n] for n in names) * 1000 / cost["answers"]
+        return sum(cost[n] for n in names) * 1000 / cost["messages"]
 
     rows = [("", "EEVDF", "scx_steward", "change"), ("in all", "", "", "")]
-    for label, name in (("answers", "answers"), ("SCHED softirqs", "sched"),
+    for label, name in (("messages", "messages"), ("SCHED softirqs", "sched"),
                         ("HRTIMER softirqs", "hrtimer"), ("RES+CAL interrupts", "ipi")):
         rows.append((f"  {label}", str(eevdf[name]), str(ours[name]), ""))
     rows.append(("  passes of the balancer", "", "?" if passes is None else str(passes), ""))
-    rows.append(("per 1000 answers", "", "", ""))
+    rows.append(("per 1000 messages", "", "", ""))
     for label, names in (("SCHED softirqs", ["sched"]), ("HRTIMER softirqs", ["hrtimer"]),
                          ("SCHED + HRTIMER softirqs", ["sched", "hrtimer"]), ("RES+CAL interrupts", ["ipi"])):
         a, b = per(eevdf, *names), per(ours, *names)
@@ -263,6 +241,8 @@ def check_guest(folder):
         raise Trouble("attaching a scheduler needs root; tools/try runs this in a guest of its own")
     if not os.path.exists(STATE):
         raise Trouble(f"kernel {platform.release()} has no sched_ext; try --kernel 7.3")
+    if not shutil.which("perf"):
+        raise Trouble("perf is not installed; tools/setup installs it")
     if not os.access(os.path.join(folder, "scx_steward"), os.X_OK):
         raise Trouble(f"no scx_steward in {folder}; build first")
 
@@ -271,9 +251,9 @@ def show(folder, seconds):
     check_guest(folder)
     cpus = len(os.sched_getaffinity(0))
     say(f"\nLinux {platform.release()}, {cpus} CPUs, sched_ext {state()}.")
-    half = max(2, cpus // 2)
-    say(f"The load: {half} endless loops that all start on one CPU and may then run anywhere, and {half} clients\n"
-        f"that ask {CLIENT_SERVERS} servers each, wait for all answers and ask again.")
+    say(f"The load: {hog_count()} endless loops that all start on one CPU and may then run anywhere, and beside them,\n"
+        f"again and again, `{' '.join(PERF)}` ({MESSAGES} messages).")
+    one_round()  # not counted: reads perf into memory
 
     heading(f"1. The kernel's own scheduler, EEVDF, for {seconds} s")
     say("  SCHED softirqs are the kernel's load balancing, on every CPU. RES and CAL are the interrupts\n"
@@ -296,7 +276,7 @@ def show(folder, seconds):
     passes = show_passes(totals)
     say()
     table(eevdf, ours, passes)
-    say("\n  Counts per answer can be compared; speed in an emulated machine cannot. tools/bench/cost measures cost.")
+    say("\n  Counts per message can be compared; speed in an emulated machine cannot. tools/bench/cost measures cost.")
 
 
 def main():
