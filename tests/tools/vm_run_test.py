@@ -14,7 +14,7 @@ from pathlib import Path
 
 RUN = Path(__file__).resolve().parents[2] / 'tools/vm/run'
 
-# Plays the part that the file $STATE/part names, with the guest's sockets and the mark out of the real initial ram disk.
+# Plays the part that the file $STATE/part names, with the guest's sockets and the mark from the real initial ram disk.
 QEMU = r'''#!/usr/bin/python3
 import os, pathlib, re, signal, sys, time
 state = pathlib.Path(os.environ['STATE'])
@@ -160,10 +160,10 @@ class RunTest(unittest.TestCase):
             self.assertEqual(done.stderr, 'to stderr\n')
 
     def test_command_line(self):
-        self.play('good', '--icount', '--smp', '8,sockets=2,cores=2,threads=2,numa', '--append', 'one two', '--memory', '2G')
+        topology = '8,sockets=2,cores=2,threads=2'
+        self.play('good', '--icount', '--smp', topology + ',numa', '--append', 'one two', '--memory', '2G')
         (line,) = self.guest_boots()
-        for part in ('-smp 8,sockets=2,cores=2,threads=2', 'cpus=4-7', 'val=21', 'shift=0,sleep=off', 'one two', '-m 2048M',
-                     'lpj=4000000'):
+        for part in ('-smp ' + topology, 'cpus=4-7', 'val=21', 'shift=0,sleep=off', 'one two', '-m 2048M', 'lpj=4000000'):
             self.assertIn(part, line)
 
     def test_kvm_is_tried_once(self):

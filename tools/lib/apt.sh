@@ -3,9 +3,9 @@
 #
 # apt without touching the machine's own apt configuration. To be sourced after ui.sh and distro.sh.
 #
-# Two private views live in $WORK: "host" sees the machine's sources plus NEWER_SUITE, pinned so low that nothing but the
-# named packages can come from it, and shares dpkg's real status, so that it can install; "unpack" sees only the newer
-# suites and an empty status, and can only download.
+# Two private views live in $WORK: "host" sees the machine's sources plus NEWER_SUITE, pinned so low that nothing but
+# the named packages can come from it, and shares dpkg's real status, so that it can install; "unpack" sees only the
+# newer suites and an empty status, and can only download.
 
 LOCK_WAIT=${STEWARD_APT_WAIT:-300}   # seconds to wait for another apt
 APT_HOST=()
@@ -114,8 +114,8 @@ open_unpack_view() {
     } >"$dir/sources.d/steward.list"
     say "reading the package lists of ${UNPACK_SUITES[*]} $SOURCE_SUITE"
     apt_try "$log" 'reading package lists' apt-get "${APT_UNPACK[@]}" update ||
-        die "the suites ${UNPACK_SUITES[*]} and $SOURCE_SUITE cannot be read from this machine's mirror ($(cause "$log")); \
-check the network or use a mirror that carries them"
+        die "the suites ${UNPACK_SUITES[*]} and $SOURCE_SUITE cannot be read from this machine's mirror \
+($(cause "$log")); check the network or use a mirror that carries them"
 }
 
 # install_check LOG PACKAGE...: refuses a plan that would change the C library's release or remove anything.

@@ -14,8 +14,8 @@ from kernels import Impossible
 HERE = Path(__file__).resolve().parent
 NEEDED_MODULES = ("virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay")
 APPLETS = (
-    "sh cat cp echo hostname ifconfig insmod kill ln mkdir mkfifo mount poweroff printf readlink setsid sleep switch_root "
-    "sync umount uname"
+    "sh cat cp echo hostname ifconfig insmod kill ln mkdir mkfifo mount poweroff printf readlink setsid sleep "
+    "switch_root sync umount uname"
 ).split()
 # Fresh file systems hide what the host has there; see mount_kept in init.
 COVERED = ("/tmp", "/run", "/dev")
