@@ -163,7 +163,8 @@ class RunTest(unittest.TestCase):
         topology = '8,sockets=2,cores=2,threads=2'
         self.play('good', '--icount', '--smp', topology + ',numa', '--append', 'one two', '--memory', '2G')
         (line,) = self.guest_boots()
-        for part in ('-smp ' + topology, 'cpus=4-7', 'val=21', 'shift=0,sleep=off', 'one two', '-m 2048M', 'lpj=4000000'):
+        parts = ['-smp ' + topology, 'cpus=4-7', 'val=21', 'shift=0,sleep=off', 'one two', '-m 2048M', 'lpj=4000000']
+        for part in parts:
             self.assertIn(part, line)
 
     def test_kvm_is_tried_once(self):
