@@ -264,7 +264,8 @@ def show(folder, seconds):
     with Steward(folder) as steward:
         say(f"\n  The kernel says: {state()}, {read('/sys/kernel/sched_ext/root/ops').strip()}")
         heading(f"3. The same load under scx_steward, for {seconds} s")
-        say("  A line a second: the timer CPU and its pace, passes (runs of the balancer) and their time,\n"
+        say("  A line a second: the timer CPU and its pace, passes (runs of the balancer) and their time (in an\n"
+            "  emulated machine also that for which the host did something else),\n"
             "  tasks moved, tasks waiting, and for each CPU how busy it was and, after +, how many wait there.\n")
         ours = run_load(seconds, show_cost=False)
         totals = steward.totals()
