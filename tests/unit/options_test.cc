@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "loader/tunables.h"
 
 namespace steward {
@@ -46,7 +47,7 @@ TEST(Options, EveryKnobHasAFlag) {
     const std::string value = std::to_string(knob.default_value);
     const auto options = Parse({KnobFlag(knob.name), value});
     ASSERT_TRUE(options.ok()) << options.status();
-    EXPECT_TRUE(Parse({KnobFlag(knob.name) + "=" + value}).ok());
+    EXPECT_TRUE(Parse({absl::StrCat(KnobFlag(knob.name), "=", value)}).ok());
     EXPECT_THAT(Refusal({KnobFlag(knob.name), std::to_string(knob.max + 1)}),
                 StartsWith(KnobFlag(knob.name) + ": "));
   }
@@ -111,7 +112,7 @@ TEST(Options, BadValues) {
       {"--exit-dump-len", {"", "-1", "32769", "x"}}};
   for (const auto& [flag, values] : cases) {
     for (const std::string& value : values) {
-      const std::string sentence = Refusal({flag + "=" + value});
+      const std::string sentence = Refusal({absl::StrCat(flag, "=", value)});
       EXPECT_THAT(sentence, StartsWith(flag + ": ")) << value;
       EXPECT_THAT(sentence, Not(HasSubstr("\n"))) << value;
     }

@@ -15,6 +15,7 @@ using ::testing::HasSubstr;
 
 std::vector<int> Llcs(const Topology& topology) {
   std::vector<int> ids;
+  ids.reserve(topology.cpus.size());
   for (const steward_cpu& cpu : topology.cpus) ids.push_back(cpu.llc);
   return ids;
 }

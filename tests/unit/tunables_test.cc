@@ -21,7 +21,7 @@ CpuLists FourCpusOneOffline() {
   return lists;
 }
 
-absl::Status Change(std::map<std::string, std::string> changes, steward_tunables& tunables) {
+absl::Status Change(const std::map<std::string, std::string>& changes, steward_tunables& tunables) {
   return ApplyChanges(changes, FourCpusOneOffline(), tunables);
 }
 
