@@ -214,6 +214,12 @@ static __always_inline bool kernel_queued(const struct task_struct *p)
 	return p->scx.flags & KVAL(scx_ent_flags, SCX_TASK_QUEUED);
 }
 
+/* Where the scheduler ended, or -1 (STEWARD_NO_CPU). exit_cpu: 7.3 and later. */
+static __always_inline s32 kernel_exit_cpu(const struct scx_exit_info *ei)
+{
+	return bpf_core_field_exists(ei->exit_cpu) ? ei->exit_cpu : -1;
+}
+
 /* printf into the debug dump; one line per call. */
 #define kernel_dump(fmt, args...)                                              \
 	({                                                                     \

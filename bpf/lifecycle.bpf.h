@@ -101,7 +101,7 @@ static s32 tick_cpu(void)
 {
 	s32 cpu = STEWARD_NO_CPU;
 
-	if (read_tick_cpu && bpf_ksym_exists(&tick_do_timer_cpu) &&
+	if (may_read_kernel && bpf_ksym_exists(&tick_do_timer_cpu) &&
 	    bpf_probe_read_kernel(&cpu, sizeof(cpu), &tick_do_timer_cpu))
 		cpu = STEWARD_NO_CPU;
 	return cpu;
@@ -152,12 +152,13 @@ s32 STEWARD_OPS_SLEEPABLE(steward_init)
 
 void STEWARD_OPS(steward_exit, struct scx_exit_info *ei)
 {
-	bpf_probe_read_kernel_str(exit_info.reason, sizeof(exit_info.reason), ei->reason);
-	bpf_probe_read_kernel_str(exit_info.message, sizeof(exit_info.message), ei->msg);
-	bpf_probe_read_kernel_str(exit_dump, sizeof(exit_dump), ei->dump);
+	if (may_read_kernel) {
+		bpf_probe_read_kernel_str(exit_info.reason, sizeof(exit_info.reason), ei->reason);
+		bpf_probe_read_kernel_str(exit_info.message, sizeof(exit_info.message), ei->msg);
+		bpf_probe_read_kernel_str(exit_dump, sizeof(exit_dump), ei->dump);
+	}
 	exit_info.code = ei->exit_code;
-	/* exit_cpu: 7.3 and later. */
-	exit_info.cpu = bpf_core_field_exists(ei->exit_cpu) ? ei->exit_cpu : STEWARD_NO_CPU;
+	exit_info.cpu = kernel_exit_cpu(ei);
 	/* Last, and as an exchange, which orders: who sees the kind may read the rest. */
 	__sync_lock_test_and_set(&exit_info.kind, ei->kind);
 }

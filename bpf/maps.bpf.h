@@ -10,7 +10,7 @@
  */
 const volatile __u32 abi_version = STEWARD_ABI_VERSION;
 const volatile __u32 nr_cpu_ids = 1;
-const volatile bool read_tick_cpu = true; /* false where the kernel is locked down */
+const volatile bool may_read_kernel = true; /* false under lockdown=confidentiality */
 const volatile struct steward_cpu topo[STEWARD_MAX_CPUS];
 
 /* Writer: the loader. */

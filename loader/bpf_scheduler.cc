@@ -120,7 +120,7 @@ absl::Status BpfScheduler::Open() {
 
 absl::Status BpfScheduler::Configure(const steward_tunables& tunables) {
   skeleton_->rodata->nr_cpu_ids = static_cast<__u32>(topology_.cpus.size());
-  skeleton_->rodata->read_tick_cpu = MayReadKernelMemory(config_.root);
+  skeleton_->rodata->may_read_kernel = MayReadKernelMemory(config_.root);
   // const for BPF, ours to fill before the load.
   auto* const topo = const_cast<steward_cpu*>(skeleton_->rodata->topo);
   std::copy(topology_.cpus.begin(), topology_.cpus.end(), topo);

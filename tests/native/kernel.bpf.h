@@ -129,7 +129,6 @@ const struct cpumask *scx_bpf_get_online_cpumask(void);
 void scx_bpf_put_cpumask(const struct cpumask *mask);
 extern int tick_do_timer_cpu;
 #define bpf_ksym_exists(symbol) ((symbol) != NULL)
-#define bpf_core_field_exists(field) 1
 
 #define bpf_for(i, from, to) for ((i) = (from); (i) < (__typeof__(i))(to); (i)++)
 
@@ -153,5 +152,6 @@ bool kernel_head_vtime(u64 dsq_id, u64 *vtime);
 bool kernel_migration_disabled(const struct task_struct *p);
 u64 kernel_queued_since(const struct task_struct *p);
 bool kernel_queued(const struct task_struct *p);
+s32 kernel_exit_cpu(const struct scx_exit_info *ei);
 void kernel_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 #define kernel_dump(fmt, args...) kernel_print(fmt, ##args)

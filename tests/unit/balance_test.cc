@@ -160,10 +160,10 @@ TEST(Balance, TakerSearchRotates) {
 TEST(Balance, RandomMachinesConvergeAndRest) {
   std::mt19937 random(20261201);
   for (int round = 0; round < 300; round++) {
-    const __u32 nr = 1 + random() % 64;
-    Machine machine(nr, 1 + random() % 8);
+    const __u32 nr = 1 + static_cast<__u32>(random() % 64);
+    Machine machine(nr, 1 + static_cast<__u32>(random() % 8));
     for (__u32 cpu = 0; cpu < nr; cpu++) {
-      if (random() % 3) machine.Busy(cpu, random() % 12);
+      if (random() % 3) machine.Busy(cpu, static_cast<__u32>(random() % 12));
       if (random() % 10 == 0) {
         machine.seen(cpu) = {};
         machine.seen(cpu).idle = 1;
