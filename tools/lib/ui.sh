@@ -17,9 +17,13 @@ die() {
     exit "${2:-1}"
 }
 
+# A child that is ended before bash has reset its traps still runs ours, and must not clean up for us.
+ours() { [[ $BASHPID == "$$" ]]; }
+
 clean_up() {
     local status=$?
     trap - EXIT INT TERM HUP
+    ours || exit "$status"
     [[ -z $BEAT_PID ]] || kill "$BEAT_PID" 2>/dev/null || true
     [[ -z $STEP_PID ]] || kill -TERM -- "-$STEP_PID" 2>/dev/null || true
     [[ -z $WORK ]] || rm -rf -- "$WORK"
@@ -28,8 +32,8 @@ clean_up() {
 
 catch_signals() {
     trap clean_up EXIT
-    trap 'say "interrupted; run it again to go on where it stopped"; exit 130' INT
-    trap 'say "terminated; run it again to go on where it stopped"; exit 143' TERM HUP
+    trap 'ours && say "interrupted; run it again to go on where it stopped"; exit 130' INT
+    trap 'ours && say "terminated; run it again to go on where it stopped"; exit 143' TERM HUP
 }
 
 # Prints a line every 15 seconds, so that nobody takes a long step for a hang.
