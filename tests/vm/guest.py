@@ -89,7 +89,10 @@ def online_cpus():
 
 
 def set_online(cpu, online):
+    """Returns the seconds it took."""
+    start = time.monotonic()
     Path(f'/sys/devices/system/cpu/cpu{cpu}/online').write_text('1' if online else '0', encoding='ascii')
+    return time.monotonic() - start
 
 
 def run_ns(pid):
@@ -168,16 +171,18 @@ def end_schedulers():
 class Steward:
     """One run of scx_steward."""
 
-    def __init__(self, *flags):
+    def __init__(self, *flags, prefix=(), watchdog_ms=WATCHDOG_MS):
         self.flags = flags
+        self.watchdog_ms = watchdog_ms
+        self.prefix = prefix
         self.process = None
         self.enable_seq = None
 
-    def start(self, seconds=60):
+    def start(self, seconds=150):
         require(sysfs('state') == 'disabled', f"sched_ext is {sysfs('state')} before the start")
         sequence = sysfs('enable_seq')
         command('dmesg', '-C')
-        words = [str(BINARY), '--timeout-ms', str(WATCHDOG_MS), *map(str, self.flags)]
+        words = [*self.prefix, str(BINARY), '--timeout-ms', str(self.watchdog_ms), *map(str, self.flags)]
         with open(LOG, 'ab') as log:
             log.write(f"--- {' '.join(words)}\n".encode())
             log.flush()

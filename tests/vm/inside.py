@@ -46,7 +46,7 @@ def main(name, options):
         print(f'FAIL {name}: {error}', flush=True)
         guest.end_schedulers()
         if guest.LOG.exists():
-            tail('scx_steward', guest.LOG.read_text(encoding='utf-8', errors='replace'), 80)
+            tail('scx_steward', guest.LOG.read_text(encoding='utf-8', errors='replace'), 150)
         if not on_host:
             tail('kernel', guest.kernel_log(), 60)
         print(f'FAIL {name}: {error}', flush=True)

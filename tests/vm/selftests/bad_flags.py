@@ -17,12 +17,23 @@ WRONG_SETTINGS = ['timer_cpu=99', 'timer_cpu=-7', 'timer_cpu=3', 'timer_cpu=x', 
 
 def test():
     guest.set_online(3, False)
+    try:
+        wrong_flags()
+        wrong_settings()
+    finally:
+        guest.set_online(3, True)
+
+
+def wrong_flags():
     sequence = guest.sysfs('enable_seq')
     for flags, hint in WRONG_FLAGS:
         done = guest.command(guest.BINARY, *flags, seconds=30)
         require(done.returncode in (1, 2, 105, 106, 109), f'{flags}: status {done.returncode}: {done.stdout}')
         guest.refused(done, hint, status=done.returncode)
     require(guest.sysfs('state') == 'disabled' and guest.sysfs('enable_seq') == sequence, 'a wrong flag attached')
+
+
+def wrong_settings():
     with guest.Steward() as steward:
         before = guest.control('get').stdout
         require('slice_us' in before, f'stewardctl get shows no knobs: {before}')

@@ -22,7 +22,8 @@ def offline_timer_cpu(steward, cpu):
     only_one_balances(steward)
     with guest.hogs(3, cpus={cpu}) as pinned:
         guest.time.sleep(0.3)
-        guest.set_online(cpu, False)
+        took = guest.set_online(cpu, False)
+        guest.note(f'CPU {cpu} offline in {took:.2f} s')
         ran = [guest.run_ns(hog.pid) for hog in pinned]
         require(guest.poll(lambda: steward.stats()['timer_cpu'] != cpu, 3), f'timer_cpu stays {cpu}, which is offline')
         new = only_one_balances(steward)

@@ -24,8 +24,3 @@ def test():
     hide = 'mount -t tmpfs none /sys/kernel/btf && exec "$0" "$@"'
     guest.refused(guest.command('unshare', '-m', 'sh', '-c', hide, guest.BINARY), 'BTF')
     unchanged(before)
-    hide = 'mount -t tmpfs none /sys/kernel/sched_ext && exec "$0" "$@"'
-    done = guest.command('unshare', '-m', 'sh', '-c', hide, guest.BINARY, '--check')
-    guest.note(f'--check without /sys/kernel/sched_ext: status {done.returncode}')
-    require(done.returncode == 1, f'--check is content without /sys/kernel/sched_ext: {done.stdout}')
-    unchanged(before)
