@@ -7,9 +7,9 @@ from guest import require
 
 
 def test():
-    with guest.hogs(6) as hogs:
-        for _ in range(3):
-            steward = guest.Steward().start()
+    for _ in range(2):
+        steward = guest.Steward().start()
+        with guest.hogs(6) as hogs:
             guest.time.sleep(1)
             steward.require_alive()
             steward.process.send_signal(signal.SIGKILL)
