@@ -83,8 +83,18 @@ __noinline int walk_giver(s32 giver, s32 taker, u64 now)
 	return result;
 }
 
-/* Empty the queue of an offline CPU, which nobody else does. A task that may run
- * on no other CPU stays: the core gives it a new mask.
+/* A CPU that ran none of its waiting tasks for this long, in slices and at least,
+ * does not serve its queue; one that balked is tried again after so long. The
+ * first must exceed the slices that the CPU may be running before it charges.
+ */
+#define BALK_SLICES 4
+#define BALK_MIN_NS 20000000
+#define BALK_RETRY_NS 1000000000
+
+/* Empty the queue of a CPU that does not serve it: offline, about to be (the
+ * kernel lets it take no task from another CPU's rq before it tells us, and waits
+ * for RCU meanwhile, whose threads may be among those), or held by a higher
+ * class. A task that may run on no other CPU stays.
  */
 __noinline int drain(s32 from)
 {
@@ -96,7 +106,8 @@ __noinline int drain(s32 from)
 		s32 cpu, to = STEWARD_NO_CPU;
 
 		bpf_for(cpu, 0, nr_cpu_ids) {
-			if (steward_read(cell_of(cpu)->seen.online) &&
+			if (cpu != from && !cell_of(cpu)->seen.balks &&
+			    steward_read(cell_of(cpu)->seen.online) &&
 			    bpf_cpumask_test_cpu(cpu, p->cpus_ptr)) {
 				to = cpu;
 				break;
@@ -115,8 +126,28 @@ __noinline int drain(s32 from)
 	return 0;
 }
 
+/* Watch that a CPU serves its queue; empty it if not. */
+static void watch_service(s32 cpu, struct steward_seen *seen, u64 now)
+{
+	u64 busy_ns = steward_read(cell_of(cpu)->run.busy_ns);
+	u64 patience_ns = BALK_SLICES * slice_ns();
+
+	if (patience_ns < BALK_MIN_NS)
+		patience_ns = BALK_MIN_NS;
+	if (busy_ns != seen->busy_seen_ns || (!seen->nr_queued && !seen->balks) ||
+	    (seen->balks && now - seen->served_ns > BALK_RETRY_NS)) {
+		seen->busy_seen_ns = busy_ns;
+		seen->served_ns = now;
+		seen->balks = 0;
+	} else if (now - seen->served_ns > patience_ns) {
+		seen->balks = 1;
+	}
+	if (seen->nr_queued && (seen->balks || !seen->online))
+		drain(cpu);
+}
+
 /* Read every CPU once. Returns the number of waiting tasks. */
-__noinline int gather(void)
+__noinline int gather(u64 now)
 {
 	const struct cpumask *idle = scx_bpf_get_idle_cpumask();
 	u32 waiting = 0;
@@ -134,7 +165,8 @@ __noinline int gather(void)
 			queued = 0;
 		seen->nr_queued = queued;
 		seen->idle = !queued && bpf_cpumask_test_cpu(cpu, idle);
-		seen->spent = 0;
+		watch_service(cpu, seen, now);
+		seen->spent = seen->balks;
 		seen->refused = 0;
 		if (seen->online)
 			waiting += queued;
@@ -243,7 +275,7 @@ __noinline int pass(s32 cpu, u64 now)
 		return 0;
 	balance.in_pass = 1;
 
-	waiting = gather();
+	waiting = gather(now);
 	if (waiting)
 		idle_gained = even_out(now);
 	steward_write(steer.pace, steward_pace_next(idle_gained, waiting));

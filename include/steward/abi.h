@@ -45,14 +45,17 @@ struct steward_local {
 struct steward_seen {
 	__u64 balance_passes;	    /* passes that executed on this CPU */
 	__u64 idle_while_queued_ns; /* upper bound: idle while a task it could run waited */
-	__u32 nr_queued;	    /* tasks in this CPU's queue */
-	__u32 idle;		    /* 1: in the kernel's idle mask */
-	__u32 moved_in;		    /* tasks moved here, in sum */
-	__u32 moved_out;	    /* tasks moved away, in sum */
-	__u32 online;		    /* 1: scheduled by us */
-	__u32 last_load;	    /* steward_load() when the last pass ended */
-	__u32 spent;		    /* scratch of the pass: takes no more in this one */
-	__u32 refused;		    /* scratch: the taker this giver had nothing for, + 1 */
+	__u64 busy_seen_ns;	    /* steward_run.busy_ns then */
+	__u64 served_ns;	    /* when its queue was last empty or its tasks last ran */
+	__u32 balks;	 /* 1: does not serve its queue; takes nothing until it runs a task */
+	__u32 nr_queued; /* tasks in this CPU's queue */
+	__u32 idle;	 /* 1: in the kernel's idle mask */
+	__u32 moved_in;	 /* tasks moved here, in sum */
+	__u32 moved_out; /* tasks moved away, in sum */
+	__u32 online;	 /* 1: scheduled by us */
+	__u32 last_load; /* steward_load() when the last pass ended */
+	__u32 spent;	 /* scratch of the pass: takes no more in this one */
+	__u32 refused;	 /* scratch: the taker this giver had nothing for, + 1 */
 } STEWARD_ALIGN(STEWARD_LINE);
 
 /* The cell of a CPU. */
