@@ -127,8 +127,9 @@ __noinline int drain(s32 from)
 }
 
 /* Watch that a CPU serves its queue; empty it if not. */
-static void watch_service(s32 cpu, struct steward_seen *seen, u64 now)
+__noinline int watch_service(s32 cpu, u64 now)
 {
+	struct steward_seen *seen = &cell_of(cpu)->seen;
 	u64 busy_ns = steward_read(cell_of(cpu)->run.busy_ns);
 	u64 patience_ns = BALK_SLICES * slice_ns();
 
@@ -144,6 +145,7 @@ static void watch_service(s32 cpu, struct steward_seen *seen, u64 now)
 	}
 	if (seen->nr_queued && (seen->balks || !seen->online))
 		drain(cpu);
+	return 0;
 }
 
 /* Read every CPU once. Returns the number of waiting tasks. */
@@ -165,7 +167,7 @@ __noinline int gather(u64 now)
 			queued = 0;
 		seen->nr_queued = queued;
 		seen->idle = !queued && bpf_cpumask_test_cpu(cpu, idle);
-		watch_service(cpu, seen, now);
+		watch_service(cpu, now);
 		seen->spent = seen->balks;
 		seen->refused = 0;
 		if (seen->online)
@@ -203,6 +205,16 @@ static void book_move(s32 giver, s32 taker, u64 now)
 	steward_plan_moved(cells, giver, taker);
 }
 
+__noinline int find_taker(u32 start)
+{
+	return steward_pick_taker(cells, nr_cpu_ids, start);
+}
+
+__noinline int find_giver(u32 taker)
+{
+	return steward_pick_giver(cells, topo, nr_cpu_ids, taker, tunables.imbalance_pct);
+}
+
 /* Move tasks until the plan or the budget ends. Returns how many times an idle
  * CPU got a task or would have got one but for the task's rest.
  */
@@ -223,10 +235,10 @@ __noinline int even_out(u64 now)
 
 		if (moved >= tunables.pass_moves)
 			break;
-		taker = steward_pick_taker(cells, nr_cpu_ids, start);
+		taker = find_taker(start);
 		if (taker < 0)
 			break;
-		giver = steward_pick_giver(cells, topo, nr_cpu_ids, taker, tunables.imbalance_pct);
+		giver = find_giver(taker);
 		if (giver < 0) {
 			/* It refused all, or the machine is even. */
 			cell_of(taker)->seen.spent = 1;
