@@ -89,6 +89,10 @@ class Tally(unittest.TestCase):
         status, lines = self.tally([entry("a", "SKIP", 77), entry("b", "OK")], arguments=["--expect-run", self.log])
         self.assertEqual((status, lines[-1]), (0, "1 passed, 0 failed, 1 skipped"))
 
+    def test_logs_may_stand_on_both_sides_of_an_option(self):
+        status, lines = self.tally([entry("a", "OK")], arguments=[self.log, "--expect-run", self.log, self.log])
+        self.assertEqual((status, lines[-1]), (0, "3 passed, 0 failed, 0 skipped"))
+
     def test_other_failures_and_missing_logs_count(self):
         status, lines = self.tally([entry("a", "OK")], arguments=["--failed", "the build", self.log, "/nowhere.json"])
         self.assertEqual((status, lines[-1]), (1, "1 passed, 2 failed, 0 skipped"))

@@ -123,7 +123,7 @@ def main():
                         help="count one more failure, for what is not a test")
     parser.add_argument("--expect-run", action="append", default=[], metavar="LOG",
                         help="a log of which not every test may be skipped")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     cases = []
     for log in args.logs + args.expect_run:
         if not os.path.exists(log):
