@@ -33,14 +33,21 @@ static __always_inline void charge(struct steward_run *run, struct task_struct *
 	p->scx.dsq_vtime += steward_vtime_cost(ran_ns, p->scx.weight);
 }
 
+/* @p starts a slice here, now or anew. */
+static __always_inline void start_slice(struct steward_run *run, const struct task_struct *p)
+{
+	u64 vtime = p->scx.dsq_vtime;
+
+	if (steward_vtime_before(run->vtime_now, vtime))
+		steward_write(run->vtime_now, vtime);
+}
+
 void STEWARD_OPS(steward_running, struct task_struct *p)
 {
 	struct steward_run *run = &cell_of(scx_bpf_task_cpu(p))->run;
-	u64 vtime = p->scx.dsq_vtime;
 
 	run->charged_ns = p->se.sum_exec_runtime;
-	if (steward_vtime_before(run->vtime_now, vtime))
-		steward_write(run->vtime_now, vtime);
+	start_slice(run, p);
 }
 
 void STEWARD_OPS(steward_stopping, struct task_struct *p, bool runnable)

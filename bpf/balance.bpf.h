@@ -83,38 +83,47 @@ __noinline int walk_giver(s32 giver, s32 taker, u64 now)
 	return result;
 }
 
-/* A CPU that ran none of its waiting tasks for this long, in slices and at least,
- * does not serve its queue; one that balked is tried again after so long. The
- * first must exceed the slices that the CPU may be running before it charges.
- */
-#define BALK_SLICES 4
-#define BALK_MIN_NS 20000000
-#define BALK_RETRY_NS 1000000000
+/* The first CPU but @from that serves its queue and may run @p, or STEWARD_NO_CPU. */
+static s32 refuge_for(struct task_struct *p, s32 from)
+{
+	s32 cpu;
+
+	if (kernel_migration_disabled(p))
+		return STEWARD_NO_CPU;
+	bpf_for(cpu, 0, nr_cpu_ids) {
+		if (cpu != from && !cell_of(cpu)->seen.balks &&
+		    steward_read(cell_of(cpu)->seen.online) &&
+		    bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+			return cpu;
+	}
+	return STEWARD_NO_CPU;
+}
 
 /* Empty the queue of a CPU that does not serve it: offline, about to be (the
  * kernel lets it take no task from another CPU's rq before it tells us, and waits
  * for RCU meanwhile, whose threads may be among those), or held by a higher
- * class. A task that may run on no other CPU stays.
+ * class.
+ *
+ * A task that may run on no other CPU waits for one that is held. One that goes
+ * offline dispatches no more, but the kernel waits until its tasks have left: they
+ * go to the kernel's global queue, which that CPU still looks at, where the kernel
+ * then breaks their affinity.
  */
 __noinline int drain(s32 from)
 {
+	bool offline = !steward_read(cell_of(from)->seen.online);
 	struct task_struct *p;
 
 	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, from, 0) {
 		u64 clock = steward_read(cell_of(from)->run.vtime_now);
-		s32 cpu, to = STEWARD_NO_CPU;
+		s32 to = refuge_for(p, from);
 
-		bpf_for(cpu, 0, nr_cpu_ids) {
-			if (cpu != from && !cell_of(cpu)->seen.balks &&
-			    steward_read(cell_of(cpu)->seen.online) &&
-			    bpf_cpumask_test_cpu(cpu, p->cpus_ptr)) {
-				to = cpu;
-				break;
-			}
-		}
-		if (to == STEWARD_NO_CPU || kernel_migration_disabled(p))
+		if (to == STEWARD_NO_CPU) {
+			if (offline && kernel_move(KERNEL_DSQ_ITER, p, SCX_DSQ_GLOBAL))
+				balance.moved_offline++;
 			continue;
+		}
 		clock = steward_vtime_rebase(p->scx.dsq_vtime, clock,
 					     steward_read(cell_of(to)->run.vtime_now));
 		if (kernel_move_vtime(KERNEL_DSQ_ITER, p, to, clock)) {
@@ -130,28 +139,33 @@ __noinline int drain(s32 from)
 __noinline int watch_service(s32 cpu, u64 now)
 {
 	struct steward_seen *seen = &cell_of(cpu)->seen;
-	u64 busy_ns = steward_read(cell_of(cpu)->run.busy_ns);
-	u64 patience_ns = BALK_SLICES * slice_ns();
 
-	if (patience_ns < BALK_MIN_NS)
-		patience_ns = BALK_MIN_NS;
-	if (busy_ns != seen->busy_seen_ns || (!seen->nr_queued && !seen->balks) ||
-	    (seen->balks && now - seen->served_ns > BALK_RETRY_NS)) {
-		seen->busy_seen_ns = busy_ns;
-		seen->served_ns = now;
-		seen->balks = 0;
-	} else if (now - seen->served_ns > patience_ns) {
-		seen->balks = 1;
-	}
+	steward_watch_service(seen, steward_read(cell_of(cpu)->run.busy_ns), slice_ns(), now);
 	if (seen->nr_queued && (seen->balks || !seen->online))
 		drain(cpu);
 	return 0;
 }
 
-/* Read every CPU once. Returns the number of waiting tasks. */
+/* A CPU that the kernel is taking offline waits, idle, until the last task that is
+ * attached to it has left. Those may be in other CPUs' queues, for a move between
+ * queues leaves a task attached where it was, and the kernel looks again only when
+ * that CPU reschedules. True: @cpu is such a one.
+ */
+static bool help_leave(s32 cpu, const struct cpumask *online)
+{
+	if (cell_of(cpu)->seen.online || !bpf_cpumask_test_cpu(cpu, online))
+		return false;
+	scx_bpf_kick_cpu(cpu, 0);
+	return true;
+}
+
+/* Read every CPU once. Returns the number of waiting tasks; a CPU that is leaving
+ * counts as one, so that the next pass comes soon.
+ */
 __noinline int gather(u64 now)
 {
 	const struct cpumask *idle = scx_bpf_get_idle_cpumask();
+	const struct cpumask *online = scx_bpf_get_online_cpumask();
 	u32 waiting = 0;
 	s32 cpu;
 
@@ -172,7 +186,10 @@ __noinline int gather(u64 now)
 		seen->refused = 0;
 		if (seen->online)
 			waiting += queued;
+		else if (help_leave(cpu, online))
+			waiting++;
 	}
+	scx_bpf_put_cpumask(online);
 	scx_bpf_put_idle_cpumask(idle);
 	return waiting;
 }

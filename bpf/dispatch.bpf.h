@@ -45,8 +45,17 @@ static void timer_cpu_dispatch(s32 cpu, struct task_struct *prev)
 	}
 }
 
+/* Let @prev go on with a new slice. */
+static __always_inline void keep(struct steward_run *run, struct task_struct *prev)
+{
+	prev->scx.slice = slice_ns();
+	start_slice(run, prev);
+	count(disp_keep);
+}
+
 void STEWARD_OPS(steward_dispatch, s32 cpu, struct task_struct *prev)
 {
+	struct steward_run *run = &cell_of(cpu)->run;
 	bool may_keep = prev && kernel_queued(prev);
 	u64 head;
 
@@ -54,11 +63,10 @@ void STEWARD_OPS(steward_dispatch, s32 cpu, struct task_struct *prev)
 		timer_cpu_dispatch(cpu, prev);
 
 	if (may_keep) {
-		charge(&cell_of(cpu)->run, prev);
+		charge(run, prev);
 		if (!kernel_head_vtime(cpu, &head) ||
 		    !steward_vtime_before(head, prev->scx.dsq_vtime)) {
-			prev->scx.slice = slice_ns();
-			count(disp_keep);
+			keep(run, prev);
 			return;
 		}
 	}
@@ -67,12 +75,11 @@ void STEWARD_OPS(steward_dispatch, s32 cpu, struct task_struct *prev)
 		return;
 	}
 	if (may_keep) {
-		prev->scx.slice = slice_ns();
-		count(disp_keep);
+		keep(run, prev);
 		return;
 	}
 	count(disp_empty);
-	steward_write(cell_of(cpu)->run.idle_since_ns, kernel_now());
+	steward_write(run->idle_since_ns, kernel_now());
 	if (steer.waiting)
 		summon();
 }

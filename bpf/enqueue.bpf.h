@@ -68,21 +68,22 @@ static bool idle_cpu_for(struct task_struct *p)
 void STEWARD_OPS(steward_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
-	u64 vtime;
+	u64 clock = steward_read(cell_of(cpu)->run.vtime_now);
 
+	/* Also for a task that skips the queue: if it then runs on, what it is owed
+	 * is what others wait for.
+	 */
+	p->scx.dsq_vtime = steward_vtime_clamp(p->scx.dsq_vtime, clock, slice_ns(), p->scx.weight);
 	if (p->nr_cpus_allowed == 1 && enqueue_pinned(p, cpu, enq_flags))
 		return;
-
-	vtime = steward_vtime_clamp(p->scx.dsq_vtime, steward_read(cell_of(cpu)->run.vtime_now),
-				    slice_ns(), p->scx.weight);
 	count(enq_wait);
-	kernel_insert_vtime(p, cpu, slice_ns(), vtime, enq_flags);
+	kernel_insert_vtime(p, cpu, slice_ns(), p->scx.dsq_vtime, enq_flags);
 
-	/* Nobody watches the queues while the timer is parked. A waking task waits
-	 * only where no idle CPU was found; one that comes back from running has
-	 * not searched, so look for it.
+	/* Nobody watches the queues while the timer is parked. Otherwise a task whose
+	 * wake-up searched for an idle CPU waits because there is none; for one that
+	 * comes back from running nobody has searched, so look.
 	 */
 	if (steer.pace == STEWARD_PACE_PARKED ||
-	    (!(enq_flags & KVAL(scx_enq_flags, SCX_ENQ_WAKEUP)) && idle_cpu_for(p)))
+	    (!kernel_cpu_selected(enq_flags) && idle_cpu_for(p)))
 		summon();
 }

@@ -73,6 +73,10 @@ bool scx_bpf_dsq_move_to_local___v2___compat(u64 dsq_id, u64 enq_flags) __ksym _
 bool scx_bpf_dsq_move_to_local___compat(u64 dsq_id) __ksym __weak;
 bool scx_bpf_consume___compat(u64 dsq_id) __ksym __weak;
 
+bool scx_bpf_dsq_move___compat(struct bpf_iter_scx_dsq *it__iter, struct task_struct *p, u64 dsq_id,
+			       u64 enq_flags) __ksym __weak;
+bool scx_bpf_dispatch_from_dsq___compat(struct bpf_iter_scx_dsq *it__iter, struct task_struct *p,
+					u64 dsq_id, u64 enq_flags) __ksym __weak;
 void scx_bpf_dsq_move_set_vtime___compat(struct bpf_iter_scx_dsq *it__iter,
 					 u64 vtime) __ksym __weak;
 bool scx_bpf_dsq_move_vtime___compat(struct bpf_iter_scx_dsq *it__iter, struct task_struct *p,
@@ -158,6 +162,17 @@ static __always_inline bool kernel_move_vtime(struct bpf_iter_scx_dsq *it, struc
 	return scx_bpf_dispatch_vtime_from_dsq___compat(it, p, dsq_id, 0);
 }
 
+/* Move the task under a queue iterator to the end of a FIFO queue. False: the
+ * task has left its queue meanwhile.
+ */
+static __always_inline bool kernel_move(struct bpf_iter_scx_dsq *it, struct task_struct *p,
+					u64 dsq_id)
+{
+	if (bpf_ksym_exists(scx_bpf_dsq_move___compat))
+		return scx_bpf_dsq_move___compat(it, p, dsq_id, 0);
+	return scx_bpf_dispatch_from_dsq___compat(it, p, dsq_id, 0);
+}
+
 /* The iterator that bpf_for_each(scx_dsq, ...) hides. */
 #define KERNEL_DSQ_ITER (&___it)
 
@@ -207,6 +222,17 @@ static __always_inline bool kernel_migration_disabled(const struct task_struct *
 static __always_inline u64 kernel_queued_since(const struct task_struct *p)
 {
 	return bpf_core_field_exists(p->sched_info.last_queued) ? p->sched_info.last_queued : 0;
+}
+
+/* Whether ops.select_cpu was called for this enqueue. Kernels with the flag
+ * (6.15 and later) leave the call out for a task that wakes while its CPU is
+ * still switching away from it, if the scheduler allows queued wake-ups.
+ */
+static __always_inline bool kernel_cpu_selected(u64 enq_flags)
+{
+	if (bpf_core_enum_value_exists(enum scx_enq_flags, SCX_ENQ_CPU_SELECTED))
+		return enq_flags & KVAL(scx_enq_flags, SCX_ENQ_CPU_SELECTED);
+	return enq_flags & KVAL(scx_enq_flags, SCX_ENQ_WAKEUP);
 }
 
 static __always_inline bool kernel_queued(const struct task_struct *p)

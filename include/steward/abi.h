@@ -46,7 +46,7 @@ struct steward_seen {
 	__u64 balance_passes;	    /* passes that executed on this CPU */
 	__u64 idle_while_queued_ns; /* upper bound: idle while a task it could run waited */
 	__u64 busy_seen_ns;	    /* steward_run.busy_ns then */
-	__u64 served_ns;	    /* when its queue was last empty or its tasks last ran */
+	__u64 served_ns;	    /* when it was last seen to serve its queue; 0: that is empty */
 	__u32 balks;	 /* 1: does not serve its queue; takes nothing until it runs a task */
 	__u32 nr_queued; /* tasks in this CPU's queue */
 	__u32 idle;	 /* 1: in the kernel's idle mask */
@@ -94,7 +94,7 @@ struct steward_steer {
 	__s32 timer_cpu;    /* the CPU that balances */
 	__s32 armed_cpu;    /* the CPU whose timer is set; STEWARD_NO_CPU: none */
 	__u32 pace;	    /* enum steward_pace */
-	__u32 waiting;	    /* tasks in queues after the last pass that others might run */
+	__u32 waiting;	    /* tasks in queues at the last pass, CPUs going offline */
 	__u64 last_pass_ns; /* when the last pass began */
 } STEWARD_ALIGN(STEWARD_LINE);
 

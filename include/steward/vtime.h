@@ -26,15 +26,20 @@ STEWARD_INLINE __u64 steward_vtime_cost(__u64 ran_ns, __u32 weight)
 	return ran_ns * STEWARD_WEIGHT_DFL / weight;
 }
 
+/* A slice ends at a tick, so a task may run this much longer: a tick at HZ=100. */
+#define STEWARD_OVERRUN_NS 10000000ull
+
 /* Bring a key into reach of a CPU's clock. A sleeper may be owed at most one
  * slice, else it would starve the others when it wakes; nobody may be further
- * ahead than one slice of its own charge, else a stale key (the task last ran
- * under another CPU's clock) would starve the task itself.
+ * ahead than one slice and its overrun, else a stale key (the task last ran
+ * under another CPU's clock) would starve the task itself. What a task was really
+ * charged for its last slice is below that, or weights would not hold: two hogs
+ * at nice 0 and 5 shared 3.96 to 1 where the overrun was cut off.
  */
 STEWARD_INLINE __u64 steward_vtime_clamp(__u64 vtime, __u64 now, __u64 slice_ns, __u32 weight)
 {
 	__u64 floor = now - slice_ns;
-	__u64 ceiling = now + steward_vtime_cost(slice_ns, weight);
+	__u64 ceiling = now + steward_vtime_cost(slice_ns + STEWARD_OVERRUN_NS, weight);
 
 	if (steward_vtime_before(vtime, floor))
 		return floor;

@@ -48,6 +48,7 @@ enum {
 };
 #define SCX_ENQ_WAKEUP 1ull
 #define SCX_ENQ_PREEMPT (1ull << 32)
+#define SCX_DSQ_GLOBAL ((1ull << 63) | 1)
 #define SCX_DSQ_LOCAL ((1ull << 63) | 2)
 #define SCX_DSQ_LOCAL_ON ((1ull << 63) | (1ull << 62))
 
@@ -147,10 +148,12 @@ u64 kernel_now(void);
 void kernel_insert(struct task_struct *p, u64 dsq_id, u64 slice_ns, u64 enq_flags);
 void kernel_insert_vtime(struct task_struct *p, u64 dsq_id, u64 slice_ns, u64 vtime, u64 enq_flags);
 bool kernel_move_to_local(u64 dsq_id);
+bool kernel_move(struct bpf_iter_scx_dsq *it, struct task_struct *p, u64 dsq_id);
 bool kernel_move_vtime(struct bpf_iter_scx_dsq *it, struct task_struct *p, u64 dsq_id, u64 vtime);
 bool kernel_head_vtime(u64 dsq_id, u64 *vtime);
 bool kernel_migration_disabled(const struct task_struct *p);
 u64 kernel_queued_since(const struct task_struct *p);
+bool kernel_cpu_selected(u64 enq_flags);
 bool kernel_queued(const struct task_struct *p);
 s32 kernel_exit_cpu(const struct scx_exit_info *ei);
 void kernel_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

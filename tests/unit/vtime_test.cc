@@ -8,6 +8,7 @@
 namespace {
 
 constexpr uint64_t kSlice = 5000000;
+constexpr uint64_t kLongest = kSlice + STEWARD_OVERRUN_NS;
 constexpr uint64_t kNearWrap = ~uint64_t{0} - 1000;
 
 // Nice 0 ages in real time; twice the weight ages half as fast, a hundredth a hundred times faster.
@@ -41,11 +42,11 @@ TEST(Vtime, ClampOfASleeper) {
   EXPECT_EQ(steward_vtime_clamp(now - kSlice / 2, now, kSlice, 100), now - kSlice / 2);
 }
 
-// Nobody is further ahead than one slice of its own charge.
+// Nobody is further ahead than one slice and its overrun, at its own weight.
 TEST(Vtime, ClampOfAStaleKey) {
   const uint64_t now = 100 * kSlice;
-  EXPECT_EQ(steward_vtime_clamp(now * 10, now, kSlice, 100), now + kSlice);
-  EXPECT_EQ(steward_vtime_clamp(now * 10, now, kSlice, 50), now + 2 * kSlice);
+  EXPECT_EQ(steward_vtime_clamp(now * 10, now, kSlice, 100), now + kLongest);
+  EXPECT_EQ(steward_vtime_clamp(now * 10, now, kSlice, 50), now + 2 * kLongest);
   EXPECT_EQ(steward_vtime_clamp(now + 1, now, kSlice, 100), now + 1);
 }
 
@@ -55,7 +56,15 @@ TEST(Vtime, ClampAcrossTheWrap) {
   EXPECT_EQ(steward_vtime_clamp(now - 2 * kSlice, now, kSlice, 100), now - kSlice);
   EXPECT_EQ(steward_vtime_clamp(now - 5, now, kSlice, 100), now - 5);
   EXPECT_EQ(steward_vtime_clamp(kNearWrap + kSlice * 3, kNearWrap, kSlice, 100),
-            kNearWrap + kSlice);
+            kNearWrap + kLongest);
+}
+
+// What a slice that ended a tick late cost is kept, whatever the weight.
+TEST(Vtime, ClampKeepsTheChargeOfASlice) {
+  for (const uint32_t weight : {1U, 33U, 100U, 10000U}) {
+    const uint64_t charged = 7 * kSlice + steward_vtime_cost(kSlice + 10000000, weight);
+    EXPECT_EQ(steward_vtime_clamp(charged, 7 * kSlice, kSlice, weight), charged) << weight;
+  }
 }
 
 // What a task was ahead or behind on one CPU, it is on the next; there and back is the identity.
