@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs one selftest in the guest: inside.py NAME [KEY=VALUE...]. Status 0, 1 failed, 77 cannot run here."""
+"""Runs selftests in the guest: inside.py NAME [KEY=VALUE...] [NAME...]... Status 0, 1 one failed, 77 none can run here."""
 import importlib
 import sys
 import time
@@ -32,9 +32,11 @@ def check_guest(on_host):
     guest.command('dmesg', '-C')
 
 
-def main(name, options):
+def run(name, options):
     selftest = importlib.import_module(name)
     on_host = getattr(selftest, 'ON_HOST', False)
+    print(f'{name}: {selftest.__doc__}', flush=True)
+    guest.LOG.unlink(missing_ok=True)
     started = time.monotonic()
     try:
         check_guest(on_host)
@@ -57,5 +59,20 @@ def main(name, options):
     return 0
 
 
+def main(words):
+    selftests = []
+    for word in words:
+        if '=' in word:
+            selftests[-1][1].update([word.split('=', 1)])
+        else:
+            selftests.append((word, {}))
+    results = [run(name, options) for name, options in selftests]
+    if 1 in results:
+        failed = [name for (name, _), result in zip(selftests, results) if result == 1]
+        print(f"failed: {', '.join(failed)}", flush=True)
+        return 1
+    return 0 if 0 in results else 77
+
+
 if __name__ == '__main__':
-    sys.exit(main(sys.argv[1], dict(pair.split('=', 1) for pair in sys.argv[2:])))
+    sys.exit(main(sys.argv[1:]))
