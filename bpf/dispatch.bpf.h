@@ -6,8 +6,15 @@
  */
 #pragma once
 
-/* Part of a slice that a task must have left for its end to count as forced. */
-#define FORCED_LEFT_NS 1000000
+/* What a task must have left of its slice for the end of it to count as forced: a
+ * good part, and no more than a tick may take off.
+ */
+static __always_inline u64 forced_left_ns(void)
+{
+	u64 quarter = slice_ns() / 4;
+
+	return quarter < 1000000 ? quarter : 1000000;
+}
 
 /* Whether this dispatch of the timer CPU comes from a kick: out of idle with
  * nothing queued for it, or in the middle of a slice. A summons writes nothing
@@ -19,7 +26,7 @@ static bool summoned(s32 cpu, struct task_struct *prev)
 	if (!prev)
 		return !scx_bpf_dsq_nr_queued(cpu);
 	return kernel_queued(prev) &&
-	       uncharged_ns(&cell_of(cpu)->run, prev) + FORCED_LEFT_NS < slice_ns();
+	       uncharged_ns(&cell_of(cpu)->run, prev) + forced_left_ns() < slice_ns();
 }
 
 /* Set the timer if it is not set here; run a summoned pass, or, within a fast
@@ -56,12 +63,14 @@ static __always_inline void keep(struct steward_run *run, struct task_struct *pr
 void STEWARD_OPS(steward_dispatch, s32 cpu, struct task_struct *prev)
 {
 	struct steward_run *run = &cell_of(cpu)->run;
-	bool may_keep = prev && kernel_queued(prev);
+	bool may_keep;
 	u64 head;
 
 	if (cpu == steer.timer_cpu)
 		timer_cpu_dispatch(cpu, prev);
 
+	/* After the pass, which may have let go of this CPU's lock. */
+	may_keep = prev && kernel_queued(prev);
 	if (may_keep) {
 		charge(run, prev);
 		if (!kernel_head_vtime(cpu, &head) ||

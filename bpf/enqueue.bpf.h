@@ -6,8 +6,9 @@
  */
 #pragma once
 
-/* Ask the timer CPU for a pass, at most once per fast period from this CPU, and
- * not at all at the fast pace, where one is due within that period anyway.
+/* Ask the timer CPU for a pass, at most once per fast period from this CPU unless
+ * the last one was answered, and not at all at the fast pace, where one is due within
+ * that period anyway. The timer CPU limits the passes.
  * PREEMPT, because only a dispatch can start a pass and the kernel skips that
  * while the running task has time left.
  */
@@ -19,7 +20,8 @@ static void summon(void)
 	if (steer.pace == STEWARD_PACE_FAST)
 		return;
 	now = kernel_now();
-	if (now - local->summon_ns < tunables.balance_fast_us * 1000)
+	if (now - local->summon_ns < tunables.balance_fast_us * 1000 &&
+	    steward_read(steer.last_pass_ns) <= local->summon_ns)
 		return;
 	local->summon_ns = now;
 	local->summons++;
@@ -77,6 +79,12 @@ void STEWARD_OPS(steward_enqueue, struct task_struct *p, u64 enq_flags)
 	if (p->nr_cpus_allowed == 1 && enqueue_pinned(p, cpu, enq_flags))
 		return;
 	count(enq_wait);
+	if (!kernel_knows_queued_since()) {
+		struct task_ctx *t = bpf_task_storage_get(&tasks, p, NULL, 0);
+
+		if (t)
+			t->queued_ns = kernel_now();
+	}
 	kernel_insert_vtime(p, cpu, slice_ns(), p->scx.dsq_vtime, enq_flags);
 
 	/* Nobody watches the queues while the timer is parked. Otherwise a task whose

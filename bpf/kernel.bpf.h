@@ -216,9 +216,19 @@ static __always_inline bool kernel_migration_disabled(const struct task_struct *
 	return bpf_core_field_exists(p->migration_disabled) && p->migration_disabled;
 }
 
-/* When a waiting task began to wait, in kernel_now()'s time: it woke or stopped
- * running then. 0 on kernels without CONFIG_SCHED_INFO.
+/* Whether the kernel says when a waiting task began to wait: it must keep it
+ * (CONFIG_SCHED_INFO), and by the clock that kernel_now() reads, which is another
+ * one before 6.14.
  */
+static __always_inline bool kernel_knows_queued_since(void)
+{
+	struct task_struct *p = NULL;
+
+	return bpf_ksym_exists(scx_bpf_now___compat) &&
+	       bpf_core_field_exists(p->sched_info.last_queued);
+}
+
+/* That time: the task woke or stopped running then. 0 for one that does not wait. */
 static __always_inline u64 kernel_queued_since(const struct task_struct *p)
 {
 	return bpf_core_field_exists(p->sched_info.last_queued) ? p->sched_info.last_queued : 0;

@@ -88,10 +88,16 @@ void STEWARD_OPS(steward_exit_task, struct task_struct *p, struct scx_exit_task_
 	count(tasks_exit);
 }
 
-/* A task enters at the front of its CPU's queue, owed nothing and owing nothing. */
+/* A task enters at the front of its CPU's queue, owed nothing and owing nothing,
+ * and counts in full until it shows that it sleeps, as in the kernel.
+ */
 void STEWARD_OPS(steward_enable, struct task_struct *p)
 {
+	struct task_ctx *t = bpf_task_storage_get(&tasks, p, NULL, 0);
+
 	p->scx.dsq_vtime = steward_read(cell_of(scx_bpf_task_cpu(p))->run.vtime_now);
+	if (t)
+		steward_pelt_init(&t->pelt, kernel_now(), STEWARD_LOAD_FULL);
 }
 
 /* The kernel's timekeeper makes the best timer CPU: its tick never stops for
@@ -115,8 +121,12 @@ s32 STEWARD_OPS_SLEEPABLE(steward_init)
 	s32 cpu, err;
 
 	mask = scx_bpf_get_online_cpumask();
-	bpf_for(cpu, 0, nr_cpu_ids)
-		cell_of(cpu)->seen.online = bpf_cpumask_test_cpu(cpu, mask);
+	bpf_for(cpu, 0, nr_cpu_ids) {
+		struct steward_seen *seen = &cell_of(cpu)->seen;
+
+		seen->online = bpf_cpumask_test_cpu(cpu, mask);
+		seen->queue_mean = steward_load_raw(STEWARD_WEIGHT_DFL, STEWARD_LOAD_FULL);
+	}
 	scx_bpf_put_cpumask(mask);
 
 	bpf_for(cpu, 0, nr_cpu_ids) {
@@ -168,7 +178,7 @@ void STEWARD_OPS(steward_dump, struct scx_dump_ctx *dctx)
 	kernel_dump("steward: timer_cpu=%d armed_cpu=%d pace=%u waiting=%u passes=%llu",
 		    steer.timer_cpu, steer.armed_cpu, steer.pace, steer.waiting, balance.passes);
 	kernel_dump("steward: last pass %llu us ago, took %llu ns, max %llu ns",
-		    (dctx->at_ns - steer.last_pass_ns) / 1000, balance.pass_ns_last,
+		    (kernel_now() - steer.last_pass_ns) / 1000, balance.pass_ns_last,
 		    balance.pass_ns_max);
 }
 

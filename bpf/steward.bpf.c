@@ -7,6 +7,7 @@
 
 #include "abi.h"
 #include "balance.h"
+#include "load.h"
 #include "vtime.h"
 
 #include "maps.bpf.h"
@@ -34,6 +35,7 @@ struct sched_ext_ops steward_ops = {
 	.running = (void *)steward_running,
 	.stopping = (void *)steward_stopping,
 	.enable = (void *)steward_enable,
+	.disable = (void *)steward_disable,
 	.init_task = (void *)steward_init_task,
 	.exit_task = (void *)steward_exit_task,
 	.cpu_online = (void *)steward_cpu_online,

@@ -120,6 +120,7 @@ absl::Status BpfScheduler::Open() {
 
 absl::Status BpfScheduler::Configure(const steward_tunables& tunables) {
   skeleton_->rodata->nr_cpu_ids = static_cast<__u32>(topology_.cpus.size());
+  skeleton_->rodata->blocked_load = config_.blocked_load;
   skeleton_->rodata->may_read_kernel = MayReadKernelMemory(config_.root);
   // const for BPF, ours to fill before the load.
   auto* const topo = const_cast<steward_cpu*>(skeleton_->rodata->topo);

@@ -24,6 +24,7 @@ struct LaunchConfig {
   std::string ops_name;        // what /sys/kernel/sched_ext/root/ops shows
   uint32_t timeout_ms = 0;     // the kernel's watchdog
   uint32_t exit_dump_len = 0;  // 0: the kernel's choice
+  steward_blocked_load blocked_load = STEWARD_BLOCKED_RING;
   int verbosity = 0;
 };
 

@@ -50,6 +50,7 @@ absl::StatusOr<int> RunScheduler(const Options& options) {
   launch.ops_name = OpsName();
   launch.timeout_ms = options.timeout_ms;
   launch.exit_dump_len = options.exit_dump_len;
+  launch.blocked_load = options.blocked_load;
   launch.verbosity = options.verbosity;
   ControlService control(STEWARD_VERSION, [] { return ReadCpuLists(""); });
   App app(

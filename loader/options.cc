@@ -29,6 +29,7 @@ struct RawFlags {
   std::string monitor;
   std::string timeout_ms;
   std::string exit_dump_len;
+  std::string blocked_load;
   int verbosity = 0;
   bool check = false;
   bool help_stats = false;
@@ -43,6 +44,20 @@ absl::StatusOr<uint32_t> ParseNumber(const std::string& label, const std::string
         label, ": '", text, "' is not allowed; give a whole number from ", min, " to ", max));
   }
   return value;
+}
+
+constexpr std::pair<const char*, steward_blocked_load> kBlockedLoads[] = {
+    {"ring", STEWARD_BLOCKED_RING},
+    {"atomic", STEWARD_BLOCKED_ATOMIC},
+    {"none", STEWARD_BLOCKED_NONE},
+};
+
+absl::StatusOr<steward_blocked_load> ParseBlockedLoad(const std::string& text) {
+  for (const auto& [name, mode] : kBlockedLoads) {
+    if (text == name) return mode;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--blocked-load: '", text, "' is not allowed; give ring, atomic or none"));
 }
 
 absl::StatusOr<absl::Duration> ParseInterval(const std::string& label, const std::string& text) {
@@ -94,6 +109,13 @@ void AddFlags(CLI::App& app, RawFlags& raw) {
       ->group("Safety");
 }
 
+void AddAblations(CLI::App& app, RawFlags& raw) {
+  AddText(app, "--blocked-load", raw.blocked_load, "ring|atomic|none",
+          "how the load of sleeping tasks is tracked: each CPU in memory of its own (ring, the "
+          "default), with shared counters as kernels up to 4.2 did (atomic), or not (none)")
+      ->group("Ablations, to measure what the design buys");
+}
+
 absl::Status FillTunables(const CLI::App& app, const RawFlags& raw, const CpuLists& lists,
                           steward_tunables& tunables) {
   tunables = DefaultTunables();
@@ -137,6 +159,7 @@ absl::StatusOr<Options> ParseOptions(std::vector<std::string> args,
       "takes over.",
       "scx_steward");
   AddFlags(app, raw);
+  AddAblations(app, raw);
 
   Options options;
   RETURN_IF_ERROR(ParseCommandLine(app, std::move(args), options.text));
@@ -149,6 +172,9 @@ absl::StatusOr<Options> ParseOptions(std::vector<std::string> args,
   options.verbosity = raw.verbosity;
   RETURN_IF_ERROR(FillTunables(app, raw, lists, options.tunables));
   RETURN_IF_ERROR(FillSafety(app, raw, timeout_env, options));
+  if (app.count("--blocked-load") > 0) {
+    ASSIGN_OR_RETURN(options.blocked_load, ParseBlockedLoad(raw.blocked_load));
+  }
   if (app.count("--stats") > 0) {
     ASSIGN_OR_RETURN(options.stats, ParseInterval("--stats", raw.stats));
   }

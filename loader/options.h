@@ -29,6 +29,7 @@ struct Options {
   absl::Duration monitor;               // kMonitor's interval
   uint32_t timeout_ms = 0;
   uint32_t exit_dump_len = 0;
+  steward_blocked_load blocked_load = STEWARD_BLOCKED_RING;
   int verbosity = 0;
 };
 

@@ -29,6 +29,9 @@ void VisitCpu(Cpu& cpu, F&& f) {
   f("online", cpu.cell.seen.online);
   f("idle", cpu.cell.seen.idle);
   f("nr_queued", cpu.cell.seen.nr_queued);
+  f("runnable_load", cpu.cell.seen.runnable_load);
+  f("blocked_load", cpu.cell.seen.blocked_load);
+  f("util", cpu.cell.seen.util);
   f("balance_passes", cpu.cell.seen.balance_passes);
   f("idle_while_queued_ns", cpu.cell.seen.idle_while_queued_ns);
   f("busy_ns", cpu.cell.run.busy_ns);

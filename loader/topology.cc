@@ -91,12 +91,16 @@ struct Place {
   std::optional<std::pair<int, int>> llc;
   int node = 0;
   int core = 0;
+  int capacity = STEWARD_CAPACITY_FULL;
 };
 
 Place ReadPlace(const std::string& dir, int cpu) {
   Place place;
   place.node = NodeOf(dir).value_or(0);
   place.core = LowestCpu(dir + "/topology/thread_siblings_list").value_or(cpu);
+  // Only on machines whose CPUs differ.
+  place.capacity = std::clamp(ReadInt(dir + "/cpu_capacity").value_or(STEWARD_CAPACITY_FULL), 1,
+                              STEWARD_CAPACITY_FULL);
   if (const std::optional<int> llc = LlcOf(dir)) {
     place.llc = {kByCache, *llc};
   } else if (const std::optional<int> package = ReadInt(dir + "/topology/physical_package_id")) {
@@ -163,6 +167,7 @@ absl::StatusOr<Topology> ReadTopology(const std::string& root) {
     entry.llc = llcs.Get(place.llc.value_or(std::pair<int, int>(kByPackage, -1 - place.node)));
     entry.node = nodes.Get({place.node, 0});
     entry.core = cores.Get({place.core, 0});
+    entry.capacity = static_cast<uint16_t>(place.capacity);
     entry.flags = STEWARD_CPU_POSSIBLE;
     if (Contains(topology.lists.nohz_full, cpu)) {
       entry.flags = static_cast<uint16_t>(entry.flags | STEWARD_CPU_QUIET);

@@ -10,11 +10,13 @@
  */
 #pragma once
 
+#include "load.h"
+#include "pelt.h"
 #include "platform.h"
 #include "topology.h"
 
 /* Raised with every change of this file; compared at load. */
-#define STEWARD_ABI_VERSION 1
+#define STEWARD_ABI_VERSION 2
 
 /* Two lines of 64 bytes: the adjacent-line prefetcher pairs them. */
 #define STEWARD_LINE 128
@@ -28,6 +30,11 @@ struct steward_run {
 	__u64 charged_ns;    /* run time of the running task that is charged already */
 	__u64 idle_since_ns; /* when a dispatch here last found nothing to run */
 	__u64 busy_ns;	     /* time tasks ran here, in sum */
+	__u64 curr_load;     /* load of the running task when it started; steward_decayed */
+	__u64 curr_weight;   /* its weight; 0: none runs. See steward_load_running() */
+	__u64 blocked;	     /* load of the tasks that sleep and last ran here; steward_decayed */
+	__u64 util;	     /* share of time tasks ran, to 1024; steward_decayed */
+	struct steward_pelt busy; /* the same, exactly; not for readers, which may tear it */
 } STEWARD_ALIGN(STEWARD_LINE);
 
 /* What this CPU did for others.
@@ -47,15 +54,22 @@ struct steward_seen {
 	__u64 idle_while_queued_ns; /* upper bound: idle while a task it could run waited */
 	__u64 busy_seen_ns;	    /* steward_run.busy_ns then */
 	__u64 served_ns;	    /* when it was last seen to serve its queue; 0: that is empty */
-	__u32 balks;	 /* 1: does not serve its queue; takes nothing until it runs a task */
-	__u32 nr_queued; /* tasks in this CPU's queue */
-	__u32 idle;	 /* 1: in the kernel's idle mask */
-	__u32 moved_in;	 /* tasks moved here, in sum */
-	__u32 moved_out; /* tasks moved away, in sum */
-	__u32 online;	 /* 1: scheduled by us */
-	__u32 last_load; /* steward_load() when the last pass ended */
-	__u32 spent;	 /* scratch of the pass: takes no more in this one */
-	__u32 refused;	 /* scratch: the taker this giver had nothing for, + 1 */
+	__u32 balks;	     /* 1: does not serve its queue; takes nothing until it runs a task */
+	__u32 nr_queued;     /* tasks in this CPU's queue */
+	__u32 idle;	     /* 1: in the kernel's idle mask */
+	__u32 moved_in;	     /* tasks moved here, in sum */
+	__u32 moved_out;     /* tasks moved away, in sum */
+	__u32 online;	     /* 1: scheduled by us */
+	__u32 last_load;     /* runnable_load when the last pass ended */
+	__u32 spent;	     /* scratch of the pass: takes no more in this one */
+	__u32 refused;	     /* scratch: the taker this giver had nothing for, + 1 */
+	__u32 runnable_load; /* load of the tasks that run or wait here */
+	__u32 blocked_load;  /* load of the tasks that sleep here, without those that left */
+	__u32 util;	     /* share of time it ran tasks, to 1024 */
+	__u32 queue_mean;    /* raw load of a task in its queue, when last looked at */
+	__u32 waking;	 /* scratch: raw load of tasks that wait but still count as asleep here */
+	__u64 removed;	 /* load that left steward_run.blocked; steward_decayed */
+	__u64 ring_tail; /* records of this CPU's ring that were read, in sum */
 } STEWARD_ALIGN(STEWARD_LINE);
 
 /* The cell of a CPU. */
@@ -68,6 +82,25 @@ struct steward_cell {
 STEWARD_ASSERT(sizeof(struct steward_run) == STEWARD_LINE, "one writer, one line");
 STEWARD_ASSERT(sizeof(struct steward_local) == STEWARD_LINE, "one writer, one line");
 STEWARD_ASSERT(sizeof(struct steward_seen) == STEWARD_LINE, "one writer, one line");
+
+/* How the load of sleeping tasks is tracked, chosen at load. */
+enum steward_blocked_load {
+	STEWARD_BLOCKED_NONE = 0,   /* not at all */
+	STEWARD_BLOCKED_RING = 1,   /* each CPU writes its own numbers only */
+	STEWARD_BLOCKED_ATOMIC = 2, /* as kernels up to 4.2: one total, remote subtraction */
+};
+
+/* The words that `atomic` shares. Writers: every CPU, by atomic operations. */
+struct steward_shared {
+	__u64 total; /* raw blocked load of the machine */
+} STEWARD_ALIGN(STEWARD_LINE);
+
+/* What tasks that ran elsewhere take from a CPU's blocked sum under `atomic`.
+ * Writers: any CPU adds, the owner takes, by atomic operations.
+ */
+struct steward_removed {
+	__u64 raw;
+} STEWARD_ALIGN(STEWARD_LINE);
 
 /* The knobs in force. Writer: the loader. Readers: everybody, on every path;
  * a change is in force with the next read.
@@ -105,9 +138,13 @@ struct steward_balance {
 	__u64 passes;
 	__u64 pass_ns_last;
 	__u64 pass_ns_max;
-	__u64 next_cpu;	  /* where the next pass begins, so that nobody is always last */
-	__u64 expires_ns; /* when the timer is due */
-	__u64 in_pass;	  /* 1: a pass is running; guards against a nested one */
+	__u64 next_cpu;	   /* where the next pass begins, so that nobody is always last */
+	__u64 expires_ns;  /* when the timer is due */
+	__u64 in_pass;	   /* 1: a pass is running; guards against a nested one */
+	__u64 walk_load;   /* scratch: load that the last walk moved */
+	__u64 walk_heavy;  /* scratch: least load that was too heavy for it; 0: none */
+	__u64 looks_left;  /* scratch: queue entries that this pass may still look at */
+	__u64 next_refuge; /* where the search for a refuge begins */
 } STEWARD_ALIGN(STEWARD_LINE);
 
 #define STEWARD_REASON_LEN 128

@@ -5,127 +5,206 @@
  * out, tells them with steward_plan_moved() or steward_plan_refused(), and asks
  * again.
  *
- * Load is the number of runnable tasks: those in the queue and the one that
- * runs. A pair needs a difference of two: moving a task then leaves at most the
- * same difference the other way round, so repeated passes come to rest and two
- * nearly equal CPUs never exchange a task for ever. Between long queues it also
- * needs a ratio, the kernel's imbalance percentage: a few tasks more or less do
- * not pay for the cold caches. And between busy CPUs it must have stood for two
- * passes: tasks that block and wake in bursts make queues of any length for a
- * moment. An idle CPU takes whatever waits, at once.
+ * Load is that of the tasks that run or wait on a CPU (steward_seen.runnable_load,
+ * 1024: one task of nice 0 that never sleeps), relative to the CPU's capacity.
+ * The sleepers' load decides only between takers that are equal: a CPU that they
+ * will come back to is the worse place, but no reason to move anything.
+ *
+ * An idle CPU takes whatever waits, at once. Between busy CPUs a difference must
+ * pay for the cold caches: it must exceed the imbalance percentage, have stood for
+ * two passes (tasks that block and wake in bursts make queues of any length for a
+ * moment), and be reduced by a good part by the very task that moves. Each move
+ * makes the sum of squared loads smaller, so repeated passes come to rest, and two
+ * nearly equal CPUs never exchange a task for ever.
  */
 #pragma once
 
 #include "abi.h"
-
-#define STEWARD_GAP_MIN 2
-
-/* The least load that relieves a taker of load @taker_load. @imbalance_pct: how
- * much more load, in percent, is worth a move (100: any).
- */
-STEWARD_INLINE __u32 steward_load_needed(__u32 taker_load, __u32 imbalance_pct)
-{
-	__u32 by_gap = taker_load + STEWARD_GAP_MIN;
-	__u32 by_ratio = (taker_load * imbalance_pct + 99) / 100;
-
-	return by_gap > by_ratio ? by_gap : by_ratio;
-}
 
 STEWARD_INLINE struct steward_seen *steward_seen_of(struct steward_cell *cells, __u32 cpu)
 {
 	return &cells[steward_index(cpu)].seen;
 }
 
-STEWARD_INLINE __u32 steward_load(const struct steward_seen *seen)
+/* Whether a CPU runs nothing and has nothing to run. */
+STEWARD_INLINE bool steward_is_free(const struct steward_seen *seen)
 {
-	return seen->nr_queued + (seen->idle ? 0 : 1);
+	return seen->idle && !seen->nr_queued;
 }
 
-/* What a CPU has to take on or to give away by two looks: its greater load as
- * the taker, its lesser one as the giver.
+/* The load that a taker counts with. A CPU that is busy with none of our tasks is
+ * held by another class: as good as by a task of ours.
  */
-STEWARD_INLINE __u32 steward_load_most(const struct steward_seen *seen)
+STEWARD_INLINE __u32 steward_taker_load(const struct steward_seen *seen)
 {
-	__u32 load = steward_load(seen);
-
-	return load > seen->last_load ? load : seen->last_load;
+	return seen->runnable_load || seen->idle ? seen->runnable_load : STEWARD_LOAD_FULL;
 }
 
-STEWARD_INLINE __u32 steward_load_least(const struct steward_seen *seen)
+/* @load on a CPU of @capacity (1..1024) as it would be on the fastest. */
+STEWARD_INLINE __u32 steward_relative(__u32 load, __u32 capacity)
 {
-	__u32 load = steward_load(seen);
+	if (capacity == STEWARD_CAPACITY_FULL || !capacity)
+		return load;
+	return (__u64)load * STEWARD_CAPACITY_FULL / capacity;
+}
 
-	return load < seen->last_load ? load : seen->last_load;
+STEWARD_INLINE __u32 steward_min(__u32 a, __u32 b)
+{
+	return a < b ? a : b;
+}
+
+STEWARD_INLINE __u32 steward_max(__u32 a, __u32 b)
+{
+	return a > b ? a : b;
 }
 
 /* The online CPU with the least load that may still take in this pass, or
  * STEWARD_NO_CPU. Looks from @start on, so that among equals each gets its turn.
  * O(nr).
  */
-STEWARD_INLINE __s32 steward_pick_taker(struct steward_cell *cells, __u32 nr, __u32 start)
+STEWARD_INLINE __s32 steward_pick_taker(struct steward_cell *cells,
+					const volatile struct steward_cpu *topo, __u32 nr,
+					__u32 start)
 {
 	__s32 best = STEWARD_NO_CPU;
-	__u32 best_load = ~0u;
+	__u64 best_load = ~0ull;
 	__u32 i;
 
 	steward_for(i, 0, nr) {
 		__u32 cpu = start + i < nr ? start + i : start + i - nr;
 		const struct steward_seen *seen = steward_seen_of(cells, cpu);
+		__u64 load;
 
-		if (!seen->online || seen->spent || steward_load(seen) >= best_load)
+		if (!seen->online || seen->spent)
 			continue;
-		best_load = steward_load(seen);
-		best = (__s32)cpu;
-		if (!best_load)
-			break;
-	}
-	return best;
-}
-
-/* The CPU that @taker should relieve, or STEWARD_NO_CPU: of those with enough
- * more load and something queued, the nearest, then the most loaded. Skips one
- * that has refused this taker. O(nr).
- */
-STEWARD_INLINE __s32 steward_pick_giver(struct steward_cell *cells,
-					const volatile struct steward_cpu *topo, __u32 nr,
-					__u32 taker, __u32 imbalance_pct)
-{
-	const struct steward_seen *to = steward_seen_of(cells, taker);
-	bool idle = steward_load(to) == 0;
-	__u32 need = steward_load_needed(idle ? 0 : steward_load_most(to), imbalance_pct);
-	__u32 best_level = STEWARD_LEVEL_NR;
-	__s32 best = STEWARD_NO_CPU;
-	__u32 best_load = 0;
-	__u32 cpu;
-
-	steward_for(cpu, 0, nr) {
-		const struct steward_seen *seen = steward_seen_of(cells, cpu);
-		__u32 load = idle ? steward_load(seen) : steward_load_least(seen);
-		__u32 level;
-
-		if (!seen->nr_queued || load < need || seen->refused == taker + 1)
+		load = (__u64)!steward_is_free(seen) << 63 |
+		       (__u64)steward_relative(steward_taker_load(seen),
+					       topo[steward_index(cpu)].capacity)
+			       << 24 |
+		       steward_min(seen->blocked_load, 0xffffff);
+		if (load >= best_load)
 			continue;
-		level = steward_level_between(&topo[steward_index(cpu)],
-					      &topo[steward_index(taker)]);
-		if (level > best_level || (level == best_level && load <= best_load))
-			continue;
-		best_level = level;
 		best_load = load;
 		best = (__s32)cpu;
 	}
 	return best;
 }
 
-/* A task went from @giver to @taker. */
-STEWARD_INLINE void steward_plan_moved(struct steward_cell *cells, __u32 giver, __u32 taker)
+/* By how much @giver has more load than @taker by both looks, if that is enough to
+ * move something; else 0. Relative to the fastest CPU's capacity.
+ */
+STEWARD_INLINE __u32 steward_gap(const struct steward_seen *giver, __u32 giver_capacity,
+				 const struct steward_seen *taker, __u32 taker_capacity,
+				 __u32 imbalance_pct)
+{
+	__u64 from = steward_relative(steward_min(giver->runnable_load, giver->last_load),
+				      giver_capacity);
+	__u64 to = steward_relative(steward_max(steward_taker_load(taker), taker->last_load),
+				    taker_capacity);
+
+	if (from * 100 <= to * imbalance_pct)
+		return 0;
+	return from - to;
+}
+
+/* The CPU that @taker should relieve, or STEWARD_NO_CPU: of those with something
+ * queued, and enough more load unless the taker is free, the nearest, then the
+ * one with the widest gap. Skips one that has refused this taker. O(nr).
+ */
+STEWARD_INLINE __s32 steward_pick_giver(struct steward_cell *cells,
+					const volatile struct steward_cpu *topo, __u32 nr,
+					__u32 taker, __u32 imbalance_pct)
+{
+	const volatile struct steward_cpu *there = &topo[steward_index(taker)];
+	const struct steward_seen *to = steward_seen_of(cells, taker);
+	__u32 best_level = STEWARD_LEVEL_NR;
+	__s32 best = STEWARD_NO_CPU;
+	__u32 best_gap = 0;
+	__u32 cpu;
+
+	steward_for(cpu, 0, nr) {
+		const volatile struct steward_cpu *here = &topo[steward_index(cpu)];
+		const struct steward_seen *seen = steward_seen_of(cells, cpu);
+		__u32 level, gap;
+
+		if (!seen->nr_queued || seen->refused == taker + 1 || cpu == taker)
+			continue;
+		if (steward_is_free(to))
+			gap = steward_relative(seen->runnable_load, here->capacity) + 1;
+		else
+			gap = steward_gap(seen, here->capacity, to, there->capacity, imbalance_pct);
+		level = steward_level_between(here, there);
+		if (!gap || level > best_level || (level == best_level && gap <= best_gap))
+			continue;
+		best_level = level;
+		best_gap = gap;
+		best = (__s32)cpu;
+	}
+	return best;
+}
+
+/* Loads of tasks from @least to @most. */
+struct steward_range {
+	__u32 least;
+	__u32 most;
+};
+
+/* The gap between @giver and @taker as load of the giver's tasks: what is moved
+ * counts on both sides, there by the taker's capacity.
+ */
+STEWARD_INLINE __u32 steward_task_gap(const struct steward_seen *giver, __u32 giver_capacity,
+				      const struct steward_seen *taker, __u32 taker_capacity,
+				      __u32 imbalance_pct)
+{
+	__u64 gap = steward_gap(giver, giver_capacity, taker, taker_capacity, imbalance_pct);
+
+	return gap * steward_min(giver_capacity, taker_capacity) / STEWARD_CAPACITY_FULL;
+}
+
+/* Tasks whose move over a gap is worth it; a free taker takes any. To move all of
+ * the gap would only turn the pair round. Seven eighths leave three quarters of it
+ * the other way round, and are the most that counts as progress.
+ */
+STEWARD_INLINE struct steward_range steward_move_range(__u32 gap, bool taker_is_free)
+{
+	struct steward_range range = {0, taker_is_free ? ~0u : gap - gap / 8};
+
+	return range;
+}
+
+/* Tasks of the taker that are worth having in exchange for a task of load @heavy,
+ * which is too much to move alone: what goes over in sum is an eighth of the gap at
+ * least, and less than all of it. An exchange that only just pays is taken too, as
+ * it puts light tasks where there was a heavy one, with which later moves can even
+ * out; without, hogs of two weights come to rest with a CPU a quarter below the mean.
+ */
+STEWARD_INLINE struct steward_range steward_swap_range(__u32 gap, __u32 heavy)
+{
+	__u32 most_over = (__u64)gap * 63 / 64, least_over = gap / 8 + 1;
+	struct steward_range range = {1, 0};
+
+	if (heavy > least_over)
+		range.most = heavy - least_over;
+	if (heavy > most_over)
+		range.least = heavy - most_over;
+	return range;
+}
+
+/* A task of @load went from @giver to @taker. */
+STEWARD_INLINE void steward_plan_moved(struct steward_cell *cells, __u32 giver, __u32 taker,
+				       __u32 load)
 {
 	struct steward_seen *from = steward_seen_of(cells, giver);
 	struct steward_seen *to = steward_seen_of(cells, taker);
 
 	from->nr_queued--;
 	from->moved_out++;
+	from->runnable_load -= steward_min(load, from->runnable_load);
+	from->last_load -= steward_min(load, from->last_load);
 	to->nr_queued++;
 	to->moved_in++;
+	to->runnable_load += load;
+	to->last_load += load;
 }
 
 /* Nothing in @giver's queue could go to @taker; do not ask it again for that
@@ -137,12 +216,13 @@ STEWARD_INLINE void steward_plan_refused(struct steward_cell *cells, __u32 giver
 }
 
 /* A CPU that ran none of its waiting tasks for so many slices, and at least so
- * long, does not serve its queue. It must exceed the slices that the CPU may be
- * in before it charges any time. One that balked is tried again after a while:
+ * long, does not serve its queue. Both must exceed what a CPU may run before it
+ * charges any time: our slices, and the kernel's of 20 ms for exiting tasks and a
+ * tick. One that balked is tried again after a while:
  * it may have nothing of its own whose running would show that it serves.
  */
 #define STEWARD_BALK_SLICES 4
-#define STEWARD_BALK_MIN_NS 20000000ull
+#define STEWARD_BALK_MIN_NS 50000000ull
 #define STEWARD_BALK_RETRY_NS 1000000000ull
 
 /* Judge whether a CPU serves its queue: sets @seen->balks. @busy_ns: its

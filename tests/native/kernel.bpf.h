@@ -93,6 +93,7 @@ struct sched_ext_ops {
 	void (*running)(struct task_struct *p);
 	void (*stopping)(struct task_struct *p, bool runnable);
 	void (*enable)(struct task_struct *p);
+	void (*disable)(struct task_struct *p);
 	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
 	void (*exit_task)(struct task_struct *p, struct scx_exit_task_args *args);
 	void (*cpu_online)(s32 cpu);
@@ -152,6 +153,7 @@ bool kernel_move(struct bpf_iter_scx_dsq *it, struct task_struct *p, u64 dsq_id)
 bool kernel_move_vtime(struct bpf_iter_scx_dsq *it, struct task_struct *p, u64 dsq_id, u64 vtime);
 bool kernel_head_vtime(u64 dsq_id, u64 *vtime);
 bool kernel_migration_disabled(const struct task_struct *p);
+bool kernel_knows_queued_since(void);
 u64 kernel_queued_since(const struct task_struct *p);
 bool kernel_cpu_selected(u64 enq_flags);
 bool kernel_queued(const struct task_struct *p);

@@ -28,10 +28,10 @@ TEST(Abi, RecordsAreWholeWords) {
 
 // Levels: same cache, same node, other node; a cache decides before the node.
 TEST(Abi, LevelBetweenCpus) {
-  const steward_cpu a = {0, 0, 0, STEWARD_CPU_POSSIBLE};
-  const steward_cpu same_cache = {0, 0, 1, STEWARD_CPU_POSSIBLE};
-  const steward_cpu same_node = {1, 0, 2, STEWARD_CPU_POSSIBLE};
-  const steward_cpu far = {2, 1, 3, STEWARD_CPU_POSSIBLE};
+  const steward_cpu a = {0, 0, 0, STEWARD_CPU_POSSIBLE, STEWARD_CAPACITY_FULL};
+  const steward_cpu same_cache = {0, 0, 1, STEWARD_CPU_POSSIBLE, STEWARD_CAPACITY_FULL};
+  const steward_cpu same_node = {1, 0, 2, STEWARD_CPU_POSSIBLE, STEWARD_CAPACITY_FULL};
+  const steward_cpu far = {2, 1, 3, STEWARD_CPU_POSSIBLE, STEWARD_CAPACITY_FULL};
   EXPECT_EQ(steward_level_between(&a, &a), STEWARD_LEVEL_LLC);
   EXPECT_EQ(steward_level_between(&a, &same_cache), STEWARD_LEVEL_LLC);
   EXPECT_EQ(steward_level_between(&a, &same_node), STEWARD_LEVEL_NODE);

@@ -53,6 +53,15 @@ TEST(Options, EveryKnobHasAFlag) {
   }
 }
 
+// How sleeping load is tracked has a default and three names.
+TEST(Options, BlockedLoad) {
+  EXPECT_EQ(Parse({})->blocked_load, STEWARD_BLOCKED_RING);
+  EXPECT_EQ(Parse({"--blocked-load=atomic"})->blocked_load, STEWARD_BLOCKED_ATOMIC);
+  EXPECT_EQ(Parse({"--blocked-load", "none"})->blocked_load, STEWARD_BLOCKED_NONE);
+  EXPECT_THAT(Refusal({"--blocked-load=rings"}), HasSubstr("give ring, atomic or none"));
+  EXPECT_THAT(Refusal({"--blocked-load="}), StartsWith("--blocked-load"));
+}
+
 // Given twice, as by a wrapper that appends, the last counts.
 TEST(Options, LastValueCounts) {
   EXPECT_EQ(Parse({"--slice-us=1000", "--slice-us=2000"})->tunables.slice_us, 2000U);

@@ -6,9 +6,12 @@
  *   hog                             spin until killed (prints nothing)
  *   spread parent|self CPU HOGS MS  HOGS hogs start on CPU; their masks are then
  *                                   opened by the parent or by each hog itself
+ *   even CPU CPUS NICE MS           2 x CPUS hogs, half of them nice, start on CPU
+ *                                   and may then run anywhere
  *   refill CPUS MS                  CPUS + 1 hogs; one that has a CPU for itself
  *                                   ends, so that a waiting one can have it
  *   wake CPU PERIOD_US COUNT        a sleeper that may run on CPU only
+ *   duty CPU RUN_US PERIOD_US       run and sleep in turn on CPU until killed
  *   kworkers COUNT PAUSE_US         time until a work item has run on each CPU
  *
  * The hogs note each change of CPU with the time, in memory that the parent
@@ -26,6 +29,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -230,6 +234,72 @@ static void spread(bool own, int cpu, int hogs, int ms)
 	report_apart(counts, hogs, start, end);
 }
 
+/* Weight of nice 0 and of other values, as sched_ext rounds them. */
+#define WEIGHT_NICE_0 100
+static double weight_of(int nice_value)
+{
+	double weight = WEIGHT_NICE_0;
+
+	for (int i = 0; i < nice_value; i++)
+		weight /= 1.25;
+	return weight;
+}
+
+/* By how much the CPU that is furthest off differs from the mean, of 1. */
+static double unevenness(const double *weights, int hogs, int cpus, int64_t ns)
+{
+	double sums[1024] = {0}, total = 0, worst = 0;
+
+	for (int i = 0; i < hogs; i++) {
+		int cpu = cpu_at(&shared->hogs[i], ns);
+
+		total += weights[i];
+		if (cpu >= 0 && cpu < cpus)
+			sums[cpu] += weights[i];
+	}
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		double off = sums[cpu] / (total / cpus) - 1;
+
+		off = off < 0 ? -off : off;
+		worst = off > worst ? off : worst;
+	}
+	return worst;
+}
+
+static void even(int cpu, int cpus, int nice_value, int ms)
+{
+	double weights[MAX_HOGS], worst = 0;
+	int64_t start, end, first = -1;
+	int hogs = 2 * cpus, moves = 0;
+
+	start_hogs(hogs, cpu);
+	for (int i = 0; i < hogs; i++) {
+		weights[i] = weight_of(i % 2 ? nice_value : 0);
+		if (i % 2 && setpriority(PRIO_PROCESS, (id_t)shared->hogs[i].pid, nice_value))
+			give_up("setpriority");
+	}
+	usleep(20000);
+	start = now_ns();
+	for (int i = 0; i < hogs; i++)
+		allow(shared->hogs[i].pid, -1);
+	end = start + ms * NS_PER_MS;
+	sleep_until(end);
+	end_all();
+	for (int64_t ns = start; ns < end; ns += NS_PER_MS) {
+		double off = unevenness(weights, hogs, cpus, ns);
+
+		if (first < 0 && off <= 0.1)
+			first = ns;
+		if (ns >= start + 200 * NS_PER_MS && off > worst)
+			worst = off;
+	}
+	for (int i = 0; i < hogs; i++)
+		for (int j = 1; j < shared->hogs[i].count; j++)
+			moves += shared->hogs[i].steps[j].ns > start + 200 * NS_PER_MS;
+	printf("{\"first_ms\": %.1f, \"worst_after_200_ms\": %.3f, \"moves_after_200_ms\": %d}\n",
+	       first < 0 ? -1.0 : (double)(first - start) / NS_PER_MS, worst, moves);
+}
+
 static void refill(int cpus, int ms)
 {
 	bool counts[MAX_HOGS] = {0};
@@ -298,6 +368,22 @@ static void wake(int cpu, int period_us, int count)
 	free(us);
 }
 
+static void duty(int cpu, int run_us, int period_us)
+{
+	int64_t next = now_ns();
+
+	prctl(PR_SET_TIMERSLACK, 1);
+	allow(0, cpu);
+	for (;;) {
+		int64_t end = now_ns() + run_us * 1000LL;
+
+		while (now_ns() < end)
+			;
+		next = (next > now_ns() ? next : now_ns()) + period_us * 1000LL;
+		sleep_until(next);
+	}
+}
+
 /* Opening this file makes the kernel run a work item on each CPU and wait for all. */
 static void kworkers(int count, int pause_us)
 {
@@ -345,16 +431,23 @@ int main(int argc, char **argv)
 	else if (argc == 6 && !strcmp(mode, "spread"))
 		spread(!strcmp(argv[2], "self"), number(argv[3], 0, 1023),
 		       number(argv[4], 1, MAX_HOGS), number(argv[5], 1, 60000));
+	else if (argc == 6 && !strcmp(mode, "even"))
+		even(number(argv[2], 0, 1023), number(argv[3], 1, MAX_HOGS / 2),
+		     number(argv[4], 0, 19), number(argv[5], 300, 60000));
 	else if (argc == 4 && !strcmp(mode, "refill"))
 		refill(number(argv[2], 1, MAX_HOGS - 1), number(argv[3], 1, 60000));
 	else if (argc == 5 && !strcmp(mode, "wake"))
 		wake(number(argv[2], 0, 1023), number(argv[3], 1, 10000000),
 		     number(argv[4], 1, 1000000));
+	else if (argc == 5 && !strcmp(mode, "duty"))
+		duty(number(argv[2], 0, 1023), number(argv[3], 1, 10000000),
+		     number(argv[4], 1, 10000000));
 	else if (argc == 4 && !strcmp(mode, "kworkers"))
 		kworkers(number(argv[2], 1, 1000000), number(argv[3], 0, 999999));
 	else {
 		fprintf(stderr,
-			"usage: vm-load hog | spread parent|self CPU HOGS MS | refill CPUS MS |"
+			"usage: vm-load hog | spread parent|self CPU HOGS MS |"
+			" even CPU CPUS NICE MS | refill CPUS MS | duty CPU RUN_US PERIOD_US |"
 			" wake CPU PERIOD_US COUNT | kworkers COUNT PAUSE_US\n");
 		return 2;
 	}
