@@ -28,6 +28,10 @@ App::App(AppConfig config, Launcher launcher, ControlService& control, std::ostr
       server_(io_, [&control](absl::string_view line) { return control.Handle(line); }) {}
 
 absl::StatusOr<int> App::Run() {
+  // Whoever reads the statistics or the log may leave; the scheduler stays.
+  std::signal(SIGPIPE, SIG_IGN);
+  // nohup has it ignored, and then it stays so.
+  if (std::signal(SIGHUP, SIG_IGN) != SIG_IGN) signals_.add(SIGHUP);
   signals_.async_wait([this](const std::error_code& error, int number) {
     if (!error) OnSignal(number);
   });
@@ -120,6 +124,11 @@ void App::PrintStatsLater() {
       StatsSnapshot now = scheduler_->Stats();
       out_ << FormatStatsLine(Difference(last_stats_, now)) << std::endl;
       last_stats_ = std::move(now);
+    }
+    if (!out_) {
+      spdlog::warn("no more statistics: the output cannot be written");
+      out_.clear();  // said, so it is no failure at the end
+      return;
     }
     PrintStatsLater();
   });

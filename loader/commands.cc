@@ -82,6 +82,7 @@ absl::StatusOr<int> Monitor(absl::Duration interval) {
     // Another scheduler's numbers began anew.
     if (last.start_ns != now->start_ns) last = AtStart(*now);
     std::cout << FormatStatsLine(Difference(last, *now)) << std::endl;
+    if (!std::cout) return 1;  // main() tells of it
     last = *std::move(now);
   }
 }

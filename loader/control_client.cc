@@ -2,6 +2,7 @@
 #include "loader/control_client.h"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -24,6 +25,10 @@ using Json = nlohmann::ordered_json;
 constexpr timeval kTimeLimit = {5, 0};
 
 absl::Status ConnectError(int error, const std::string& path) {
+  struct stat info = {};
+  if (path.empty() || (stat(path.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode))) {
+    return absl::InvalidArgumentError(absl::StrCat("'", path, "' is no socket"));
+  }
   if (error == ENOENT || error == ECONNREFUSED) {
     return absl::UnavailableError(
         absl::StrCat("scx_steward is not running (nobody listens on ", path, ")"));
@@ -71,7 +76,7 @@ absl::StatusOr<Json> ControlClient::Call(const std::string& command, const Json&
   const Json reply = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   const Json::json_pointer resp("/args/resp");
   if (!reply.is_object() || !reply.contains("errno") || !reply["errno"].is_number_integer() ||
-      !reply.contains(resp)) {
+      !reply.contains(resp) || (reply["errno"] == 0 && !reply[resp].is_object())) {
     return absl::DataLossError("the scheduler's answer makes no sense; is it another program?");
   }
   const int error = reply["errno"].get<int>();

@@ -20,7 +20,7 @@ class ControlClient {
   ControlClient(ControlClient&& other) noexcept;
   ControlClient& operator=(ControlClient&&) = delete;
 
-  // The answer's payload; a status with the scheduler's sentence if it refuses.
+  // The answer's payload, an object; a status with the scheduler's sentence if it refuses.
   absl::StatusOr<nlohmann::ordered_json> Call(
       const std::string& command,
       const nlohmann::ordered_json& args = nlohmann::ordered_json::object());

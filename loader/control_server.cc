@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <asio/read_until.hpp>
-#include <asio/steady_timer.hpp>
 #include <asio/streambuf.hpp>
 #include <asio/write.hpp>
 #include <cerrno>
@@ -24,6 +23,9 @@ using Protocol = asio::local::stream_protocol;
 
 // A client that neither asks nor reads for this long is cut off.
 constexpr std::chrono::seconds kIdleLimit{120};
+
+// After no client could be taken.
+constexpr std::chrono::milliseconds kRetryAfter{100};
 
 ino_t InodeOf(const std::string& path) {
   struct stat info = {};
@@ -120,7 +122,7 @@ class ControlServer::Session : public std::enable_shared_from_this<Session> {
 };
 
 ControlServer::ControlServer(asio::io_context& io, Handler handler)
-    : handler_(std::move(handler)), acceptor_(io) {}
+    : handler_(std::move(handler)), acceptor_(io), retry_(io) {}
 
 ControlServer::~ControlServer() {
   for (const auto& session : sessions_) session->Close();
@@ -162,15 +164,25 @@ void ControlServer::Accept() {
     if (error == asio::error::operation_aborted) return;
     if (error) {
       // Out of file descriptors, for instance. Trying again at once would spin.
-      spdlog::warn("the control socket takes no more clients: {}", error.message());
+      if (!refusing_) spdlog::warn("the control socket takes no client now: {}", error.message());
+      refusing_ = true;
+      AcceptLater();
       return;
     }
+    refusing_ = false;
     if (sessions_.size() < kMaxClients) {
       const auto session = std::make_shared<Session>(*this, std::move(socket));
       sessions_.insert(session);
       session->Read();
     }
     Accept();
+  });
+}
+
+void ControlServer::AcceptLater() {
+  retry_.expires_after(kRetryAfter);
+  retry_.async_wait([this](const std::error_code& error) {
+    if (!error) Accept();
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include <asio/io_context.hpp>
 #include <asio/local/stream_protocol.hpp>
+#include <asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
 #include <set>
@@ -38,9 +39,12 @@ class ControlServer {
   class Session;
 
   void Accept();
+  void AcceptLater();
 
   Handler handler_;
   asio::local::stream_protocol::acceptor acceptor_;
+  asio::steady_timer retry_;
+  bool refusing_ = false;  // said so in the log
   std::set<std::shared_ptr<Session>> sessions_;
   std::string path_;
   ino_t inode_ = 0;  // of the socket we made at path_

@@ -8,8 +8,10 @@
 #include "loader/ctl.h"
 
 int main(int argc, char** argv) {
-  const absl::Status status =
-      steward::RunCtl(std::vector<std::string>(argv + 1, argv + argc), std::cout);
+  absl::Status status = steward::RunCtl(std::vector<std::string>(argv + 1, argv + argc), std::cout);
+  if (status.ok() && !std::cout.flush()) {
+    status = absl::DataLossError("the output could not be written");
+  }
   if (status.ok()) return EXIT_SUCCESS;
   std::cerr << "stewardctl: " << status.message() << '\n';
   return EXIT_FAILURE;

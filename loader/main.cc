@@ -30,7 +30,10 @@ absl::StatusOr<int> Main(const std::vector<std::string>& args) {
 }  // namespace steward
 
 int main(int argc, char** argv) {
-  const absl::StatusOr<int> result = steward::Main(std::vector<std::string>(argv + 1, argv + argc));
+  absl::StatusOr<int> result = steward::Main(std::vector<std::string>(argv + 1, argv + argc));
+  if (result.ok() && !std::cout.flush()) {
+    result = absl::DataLossError("the output could not be written");
+  }
   if (result.ok()) return *result;
   std::cerr << "scx_steward: " << result.status().message() << '\n';
   return EXIT_FAILURE;

@@ -3,6 +3,7 @@
 """tools/setup with a make-believe apt: what it refuses, and that it never leaves a half-made piece."""
 
 import os
+import pwd
 import signal
 import subprocess
 import sys
@@ -82,7 +83,7 @@ class SetupTest(unittest.TestCase):
 
     def setup(self, *arguments):
         return subprocess.run([SETUP, *arguments], env=self.environment, text=True, capture_output=True, timeout=120,
-                              check=False)
+                              cwd=self.root, check=False)
 
     def refused(self, status, part, *arguments):
         """One sentence with this part on stderr, this status."""
@@ -104,6 +105,16 @@ class SetupTest(unittest.TestCase):
         self.refused(2, "unknown argument '--kernel'", '--kernel')
         self.refused(2, "'seven' is not a kernel series", '--kernels', '7.3,seven')
         self.refused(2, '--kernels needs a list', '--kernels')
+
+    def test_cache_folder(self):
+        self.environment['STEWARD_CACHE'] = 'near'
+        self.assertIn(f'STEWARD_CACHE={self.root}/near\n', self.setup('--env').stdout)
+        self.environment['STEWARD_CACHE'] = 'white space'
+        self.refused(2, 'has white space', '--env')
+        for name in ('STEWARD_CACHE', 'XDG_CACHE_HOME', 'HOME'):
+            self.environment.pop(name, None)
+        home = pwd.getpwuid(os.geteuid()).pw_dir
+        self.assertIn(f'STEWARD_CACHE={home}/.cache/scx_steward\n', self.setup('--env').stdout)
 
     def test_other_distribution_gets_the_list(self):
         (self.root / 'debian12').write_text('ID=plan9\n')
@@ -140,16 +151,34 @@ class SetupTest(unittest.TestCase):
         self.assertEqual(self.setup('--kernels', 'none').returncode, 0)
         self.assertEqual(self.pieces(), ['include', 'libbpf', 'virtme-ng'])
 
+    def test_killed_run_holds_no_lock(self):
+        (self.state / 'slow').touch()
+        child = subprocess.Popen([SETUP, '--kernels', 'none'], env=self.environment, stderr=subprocess.PIPE, text=True)
+        for line in child.stderr:
+            if 'vmlinux.h' in line:
+                break
+        time.sleep(0.3)
+        beat, step = Path(f'/proc/{child.pid}/task/{child.pid}/children').read_text().split()
+        child.kill()
+        child.wait()
+        child.stderr.close()
+        # The download ends some day, here now. What prints "still downloading" must not hold the lock until then.
+        os.killpg(int(step), signal.SIGKILL)
+        self.assertTrue(Path(f'/proc/{beat}').exists())
+        (self.state / 'slow').unlink()
+        self.assertEqual(self.setup('--kernels', 'none').returncode, 0)
+
     def test_killed_run_is_swept_up(self):
         (self.cache / '.work.leftover').mkdir(parents=True)
         self.assertEqual(self.setup('--kernels', 'none').returncode, 0)
         self.assertEqual(self.pieces(), ['include', 'libbpf', 'virtme-ng'])
 
     def test_full_disk(self):
-        # The pieces that fit are whole, the one that does not leaves nothing; once before, once after a df that lies.
+        # The pieces that fit are whole, the one that does not leaves nothing; once before, then after a df that lies.
         self.cache.mkdir()
-        script = f'mount -t tmpfs -o size=300k tiny {self.cache} || exit 77; {SETUP} --kernels none; ls -A {self.cache}'
+        script = f'mount -t tmpfs -o $SIZE tiny {self.cache} || exit 77; {SETUP} --kernels none; ls -A {self.cache}'
         command = ['unshare', '-m', 'sh', '-c', script]
+        self.environment['SIZE'] = 'size=300k'
         run = {'env': self.environment, 'text': True, 'capture_output': True, 'check': False}
         done = subprocess.run(command, **run)
         if done.returncode:
@@ -161,6 +190,12 @@ class SetupTest(unittest.TestCase):
         done = subprocess.run(command, **run)
         self.assertIn('include could not be written', done.stderr)
         self.assertEqual(done.stdout.split(), ['.lock', 'libbpf'])
+        # However early it is full, and in whatever way: neither the mirror nor the network is blamed.
+        for size in ('size=4k', 'size=8k', 'size=28k', 'nr_inodes=9', 'nr_inodes=16', 'nr_inodes=20', 'nr_inodes=28'):
+            self.environment['SIZE'] = size
+            done = subprocess.run(command, **run)
+            self.assertIn('could not be written to', done.stderr.splitlines()[-1], size)
+            self.assertEqual([line for line in done.stderr.splitlines() if not line.startswith('setup: ')], [], size)
 
     def test_offline(self):
         (self.state / 'offline').touch()

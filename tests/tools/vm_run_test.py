@@ -3,6 +3,7 @@
 """tools/vm/run with a make-believe QEMU: wrong input, how a guest can end, and that nothing is left behind."""
 
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -140,6 +141,27 @@ class RunTest(unittest.TestCase):
         self.refused(2, 'NAME=VALUE', '--env', '1=2', '--', 'true')
         self.refused(2, 'one thread', '--icount', '--thread', 'multi', '--', 'true')
         self.refused(2, 'unrecognized arguments', '--kernal', '7.3', '--', 'true')
+        self.refused(2, '--console / cannot be written', '--console', '/', '--', 'true')
+        self.refused(2, '--console /none/x cannot be written', '--console', '/none/x', '--', 'true')
+
+    def test_cache_folder(self):
+        self.environment |= {'STEWARD_CACHE': f'{self.root}/white space'}
+        self.refused(2, 'has white space', '--kernel', '7.3', '--', 'true')
+        # Without HOME and everything else that says it: the user's folder, as the system knows it.
+        for name in ('STEWARD_CACHE', 'XDG_CACHE_HOME', 'HOME'):
+            self.environment.pop(name, None)
+        home = pwd.getpwuid(os.geteuid()).pw_dir
+        self.refused(77, f'{home}/.cache/scx_steward', '--kernel', '9.99', '--', 'true')
+
+    def test_lost_output(self):
+        (self.root / 'part').write_text('good')
+        for arguments in (['--help'], ['--list-kernels'], ['--icount', '--', 'job']):
+            with open('/dev/full', 'w') as full:
+                done = subprocess.run([RUN, *arguments], env=self.environment, stdout=full, stderr=subprocess.PIPE,
+                                      text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn('the output could not be written: No space left', done.stderr)
+            self.assertNotIn('Traceback', done.stderr)
 
     def test_impossible_is_a_skip(self):
         self.refused(77, 'run tools/setup --kernels 6.18', '--kernel', '6.18', '--', 'true')

@@ -26,6 +26,22 @@ ExitRecord Ended(int kind, int64_t code) {
   return record;
 }
 
+// A pipe whose reader has left; then somebody ends the scheduler.
+class DeadEnd : public std::streambuf {
+ public:
+  [[nodiscard]] int written() const { return written_; }
+
+ protected:
+  int overflow(int /*c*/) override {
+    written_++;
+    std::raise(SIGTERM);
+    return traits_type::eof();
+  }
+
+ private:
+  int written_ = 0;
+};
+
 class AppTest : public ::testing::Test {
  protected:
   // The states of the schedulers that the launcher will hand out, in order.
@@ -38,7 +54,7 @@ class AppTest : public ::testing::Test {
 
   absl::StatusOr<int> Run() {
     App app(
-        {DefaultTunables(), std::nullopt, root_.path() + "/run/control.sock"},
+        {DefaultTunables(), stats_, root_.path() + "/run/control.sock"},
         [this](const steward_tunables& tunables) { return Launch(tunables); }, control_, out_,
         err_);
     return app.Run();
@@ -57,6 +73,7 @@ class AppTest : public ::testing::Test {
   ControlService control_{"0", [] { return absl::StatusOr<CpuLists>(CpuLists()); }};
   std::vector<std::shared_ptr<FakeState>> states_;
   size_t launches_ = 0;
+  std::optional<absl::Duration> stats_;
   bool change_slice_ = false;
   std::function<void()> on_launch_;
   std::ostringstream out_;
@@ -105,9 +122,10 @@ TEST_F(AppTest, RestartFails) {
   EXPECT_EQ(Run().status().message(), "no more schedulers");
 }
 
-// SIGTERM and SIGINT: detach, report, status 0; a signal that comes during the load counts.
+// SIGTERM, SIGINT and SIGHUP: detach, report, status 0; a signal that comes during the load counts.
 TEST_F(AppTest, Signals) {
-  for (const int signal : {SIGTERM, SIGINT}) {
+  std::signal(SIGHUP, SIG_DFL);  // whatever the tests run under
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
     err_.str("");
     const auto state = Next(ExitRecord());
     state->after_detach = Ended(64, 0);
@@ -116,6 +134,30 @@ TEST_F(AppTest, Signals) {
     EXPECT_EQ(state->detached, 1);
     EXPECT_EQ(err_.str(), "EXIT: the end\n");
   }
+}
+
+// Under nohup, and when the reader of the output leaves, the scheduler goes on.
+TEST_F(AppTest, SignalsThatAreIgnored) {
+  std::signal(SIGHUP, SIG_IGN);
+  for (const int signal : {SIGHUP, SIGPIPE}) {
+    Next(Ended(66, kRestart));
+    Next(Ended(64, 0));
+    on_launch_ = [signal] { std::raise(signal); };
+    EXPECT_EQ(*Run(), 0);
+  }
+  EXPECT_EQ(launches_, 4U);
+}
+
+// Statistics that nobody takes: no more of them, and the end is as clean as ever.
+TEST_F(AppTest, StatsThatAreLost) {
+  const auto state = Next(ExitRecord());
+  state->after_detach = Ended(64, 0);
+  stats_ = absl::Milliseconds(10);
+  DeadEnd reader;
+  static_cast<std::ostream&>(out_).rdbuf(&reader);
+  EXPECT_EQ(*Run(), 0);
+  EXPECT_EQ(reader.written(), 1);
+  EXPECT_TRUE(out_.good());
 }
 
 // A signal wins over a restart that the kernel wants at the same moment.

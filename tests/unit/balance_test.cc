@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The planner of include/steward/balance.h: whom it pairs, which task it lets go, and that
-// repeated passes come to rest.
+// The planner: whom it pairs, which task it lets go, and that repeated passes come to rest.
 #include "steward/balance.h"
 
 #include <algorithm>
@@ -258,7 +257,7 @@ TEST(Balance, TakerSearchRotates) {
   Machine machine(4, 1);
   machine.Busy(3, 4);
   EXPECT_EQ(machine.Taker(1), 1);
-  EXPECT_EQ(machine.Taker(3), 0 /* wrapped */);
+  EXPECT_EQ(machine.Taker(3), 0);
 }
 
 // Of free CPUs the one with fewer sleepers takes; of busy ones the load decides first.
@@ -412,7 +411,8 @@ class Service {
  public:
   static constexpr __u64 kSlice = 5000000;
   static constexpr __u64 kLook = 4000000;
-  static constexpr __u64 kPatience = STEWARD_BALK_SLICES * kSlice;
+  static constexpr __u64 kPatience =
+      std::max<__u64>(STEWARD_BALK_SLICES * kSlice, STEWARD_BALK_MIN_NS);
 
   // Looks until `ns` have passed; returns whether the CPU balks then.
   bool Wait(__u64 ns, __u32 queued, __u64 ran_each_look = 0) {

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -48,12 +49,16 @@ class ControlClientTest : public ::testing::Test {
 
   // A connected socket without the client's manners.
   int RawSocket() {
+    const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    ConnectRaw(fd);
+    return fd;
+  }
+
+  void ConnectRaw(int fd) {
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
     std::strncpy(address.sun_path, path_.c_str(), sizeof(address.sun_path) - 1);
-    const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-    return fd;
   }
 
   static std::string ReadAll(int fd) {
@@ -184,6 +189,27 @@ TEST_F(ControlClientTest, TooManyClients) {
   auto late = ControlClient::Connect(path_);
   EXPECT_TRUE(!late.ok() || !late->Call("echo").ok());
   EXPECT_TRUE(clients.front().Call("echo").ok());
+}
+
+// Without file descriptors nobody is served; with them again, whoever waits is.
+TEST_F(ControlClientTest, OutOfDescriptors) {
+  Serve();
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  rlimit limit = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none = {0, limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  ConnectRaw(fd);
+  ASSERT_EQ(send(fd, "{\"req\":1}\n", 10, MSG_NOSIGNAL), 10);
+  const timeval moment = {0, 50000};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &moment, sizeof(moment));
+  EXPECT_EQ(ReadAll(fd), "");
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  shutdown(fd, SHUT_WR);
+  const timeval enough = {20, 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &enough, sizeof(enough));
+  EXPECT_THAT(ReadAll(fd), HasSubstr("resp"));
+  close(fd);
 }
 
 // A path that no socket can have, and a folder that cannot be made.

@@ -60,7 +60,10 @@ class CtlTest : public ::testing::Test {
   ControlService service_{
       "0.1.0", [] { return absl::StatusOr<CpuLists>(CpuLists{{0, 1}, {0, 1}, {}, {}}); }};
   asio::io_context io_;
-  ControlServer server_{io_, [this](absl::string_view line) { return service_.Handle(line); }};
+  std::string answer_;  // instead of the service's
+  ControlServer server_{io_, [this](absl::string_view line) {
+                          return answer_.empty() ? service_.Handle(line) : answer_;
+                        }};
   std::thread thread_;
   std::ostringstream out_;
 };
@@ -136,6 +139,27 @@ TEST_F(CtlTest, NotRunning) {
   std::ostringstream out;
   const absl::Status status = RunCtl({"--socket", root_.path() + "/none", "status"}, out);
   EXPECT_THAT(std::string(status.message()), HasSubstr("not running"));
+}
+
+// What cannot be a scheduler's socket: said so.
+TEST_F(CtlTest, NoSocket) {
+  for (const std::string& path : {std::string(), std::string("/"), std::string("/etc/passwd")}) {
+    std::ostringstream out;
+    const absl::Status status = RunCtl({"--socket", path, "status"}, out);
+    EXPECT_EQ(status.message(), "'" + path + "' is no socket");
+  }
+}
+
+// Another program's socket, whose answers look like ours at first: no command takes them.
+TEST_F(CtlTest, AnswerThatIsNoObject) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"status"}, {"get"}, {"set", "a=1"}, {"reset"}, {"schema"}, {"stats", "--json"}};
+  for (const char* const answer : {"\"done\"", "[1]", "null", "7"}) {
+    answer_ = absl::StrCat("{\"errno\":0,\"args\":{\"resp\":", answer, "}}");
+    for (const std::vector<std::string>& command : commands) {
+      EXPECT_THAT(Refusal(command), HasSubstr("makes no sense")) << answer;
+    }
+  }
 }
 
 }  // namespace

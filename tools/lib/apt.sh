@@ -12,6 +12,7 @@ APT_HOST=()
 APT_UNPACK=()
 MIRROR=''
 MIRROR_SUITE=''
+LISTS='the package lists'
 
 as_root() {
     if ((EUID == 0)); then
@@ -28,7 +29,7 @@ apt_try() {
     local log=$1 what=$2 waited=0
     shift 2
     until step "$log" "$what" "$@"; do
-        grep -qE 'Could not get lock|Unable to (lock|acquire)' "$log" || return 1
+        grep -qsE 'Could not get lock|Unable to (lock|acquire)' "$log" || return 1
         ((waited > 0)) || say "  another apt is at work; waiting up to $LOCK_WAIT s for it"
         ((waited < LOCK_WAIT)) ||
             die "another apt still holds the lock after $LOCK_WAIT s; let it finish, then run tools/setup again"
@@ -39,15 +40,16 @@ apt_try() {
 
 link_all() {
     local from=$1 to=$2 file
-    mkdir -p "$to"
+    mkdir -p "$to" 2>/dev/null || full_disk "$LISTS"
     for file in "$from"/*; do
-        [[ ! -e $file ]] || ln -sf "$file" "$to/"
+        [[ ! -e $file ]] || ln -sf "$file" "$to/" 2>/dev/null || full_disk "$LISTS"
     done
 }
 
 view_options() {
     local dir=$1
-    mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial" "$dir/sources.d" "$dir/preferences.d"
+    mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial" "$dir/sources.d" "$dir/preferences.d" 2>/dev/null ||
+        return
     printf '%s\n' -o Dir::State::lists="$dir/lists" -o Dir::Cache="$dir/cache" \
         -o Dir::Etc::sourceparts="$dir/sources.d" -o Dir::Etc::preferencesparts="$dir/preferences.d" \
         -o Acquire::Languages=none -o Acquire::Retries=3 -o APT::Sandbox::User=root \
@@ -83,21 +85,23 @@ open_host_view() {
     local dir=$WORK/host-view log=$WORK/update.log
     ((${#APT_HOST[@]} == 0)) || return 0
     mapfile -t APT_HOST < <(view_options "$dir")
+    ((${#APT_HOST[@]} > 0)) || full_disk "$LISTS"
     link_all /etc/apt/sources.list.d "$dir/sources.d"
     link_all /etc/apt/preferences.d "$dir/preferences.d"
     say "reading the package lists of this machine's mirror"
     # One broken third-party source must not stop the rest, hence no look at the status.
     apt_try "$log" 'reading package lists' apt-get "${APT_HOST[@]}" update || true
-    find_mirror || die "no package list could be fetched ($(cause "$log")); check the network and /etc/apt, then run \
-tools/setup again"
+    find_mirror || blame "$LISTS" "$log" "no package list could be fetched ($(cause "$log")); check the network and \
+/etc/apt, then run tools/setup again"
     [[ -n $NEWER_SUITE ]] || return 0
     if ! apt-get "${APT_HOST[@]}" indextargets --format "\$(RELEASE)" | grep -qx "$NEWER_SUITE"; then
-        source_line deb "$NEWER_SUITE" >"$dir/sources.d/steward.list"
+        source_line deb "$NEWER_SUITE" 2>/dev/null >"$dir/sources.d/steward.list" || full_disk "$LISTS"
     fi
-    pin_newer >"$dir/preferences.d/00steward"
+    pin_newer 2>/dev/null >"$dir/preferences.d/00steward" || full_disk "$LISTS"
     apt_try "$log" 'reading package lists' apt-get "${APT_HOST[@]}" update || true
     apt-get "${APT_HOST[@]}" indextargets --format "\$(RELEASE)" | grep -qx "$NEWER_SUITE" ||
-        die "$NEWER_SUITE cannot be read from this machine's mirror ($(cause "$log")); use a mirror that carries it"
+        blame "$LISTS" "$log" "$NEWER_SUITE cannot be read from this machine's mirror ($(cause "$log")); use a mirror \
+that carries it"
 }
 
 open_unpack_view() {
@@ -105,17 +109,17 @@ open_unpack_view() {
     ((${#APT_UNPACK[@]} == 0)) || return 0
     open_host_view
     mapfile -t APT_UNPACK < <(view_options "$dir")
-    : >"$dir/status"
+    { ((${#APT_UNPACK[@]} > 0)) && : 2>/dev/null >"$dir/status"; } || full_disk "$LISTS"
     APT_UNPACK+=(-o Dir::Etc::sourcelist="$dir/sources.d/steward.list" -o Dir::Etc::preferences=/dev/null
         -o Dir::State::status="$dir/status")
     {
         for suite in "${UNPACK_SUITES[@]}"; do source_line deb "$suite"; done
         source_line deb-src "$SOURCE_SUITE"
-    } >"$dir/sources.d/steward.list"
+    } 2>/dev/null >"$dir/sources.d/steward.list" || full_disk "$LISTS"
     say "reading the package lists of ${UNPACK_SUITES[*]} $SOURCE_SUITE"
     apt_try "$log" 'reading package lists' apt-get "${APT_UNPACK[@]}" update ||
-        die "the suites ${UNPACK_SUITES[*]} and $SOURCE_SUITE cannot be read from this machine's mirror \
-($(cause "$log")); check the network or use a mirror that carries them"
+        blame "$LISTS" "$log" "the suites ${UNPACK_SUITES[*]} and $SOURCE_SUITE cannot be read from this machine's \
+mirror ($(cause "$log")); check the network or use a mirror that carries them"
 }
 
 # install_check LOG PACKAGE...: refuses a plan that would change the C library's release or remove anything.
@@ -123,8 +127,8 @@ install_check() {
     local log=$1 old new gone
     shift
     step "$log" 'planning the installation' apt-get "${APT_HOST[@]}" -s install --no-install-recommends "$@" ||
-        die "apt finds no way to install what is needed ($(cause "$log")); repair the packages of this machine with \
-'apt-get -f install'"
+        blame "$LISTS" "$log" "apt finds no way to install what is needed ($(cause "$log")); repair the packages of \
+this machine with 'apt-get -f install'"
     gone=$(sed -n 's/^Remv \([^ ]*\).*/\1/p' "$log" | head -n 5 | tr '\n' ' ')
     [[ -z $gone ]] || die "installing would remove ${gone% }; nothing was changed, resolve that conflict with apt first"
     old=$(dpkg-query -W -f '${Version}' libc6 2>/dev/null) || true

@@ -6,7 +6,9 @@
 # Each piece is a folder with a .stamp that names its recipe. It is built in a temporary folder of the same file system
 # and renamed into place, so that it is either there and whole, or not there.
 
+HOME=${HOME:-$(getent passwd "$EUID" | cut -d: -f6)}
 CACHE=${STEWARD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/scx_steward}
+[[ $CACHE == /* ]] || CACHE=$PWD/$CACHE
 
 # Raise a piece's number when its recipe below changes.
 RECIPE_KERNEL=1
@@ -33,6 +35,13 @@ UNUSED_MODULES=(
     drivers/scsi/{smartpqi,snic,sym53c8xx_2}
 )
 
+check_cache() {
+    [[ -n $HOME || -n ${STEWARD_CACHE:-}${XDG_CACHE_HOME:-} ]] ||
+        die "your home folder is not known; set STEWARD_CACHE to a folder for what is downloaded" 2
+    [[ $CACHE != *[[:space:]]* ]] ||
+        die "the cache folder '$CACHE' has white space in its path; set STEWARD_CACHE to one without" 2
+}
+
 piece_ready() {
     [[ -r $CACHE/$1/.stamp && $(<"$CACHE/$1/.stamp") == "$2" ]]
 }
@@ -40,8 +49,8 @@ piece_ready() {
 # publish PIECE STAMP FOLDER: moves a finished folder into its place.
 publish() {
     local piece=$1 stamp=$2 made=$3 old=$WORK/old-${1//\//-}
-    printf '%s\n' "$stamp" >"$made/.stamp" && sync -f "$made" || full_disk "$piece"
-    mkdir -p "$(dirname "$CACHE/$piece")" || full_disk "$piece"
+    printf '%s\n' "$stamp" 2>/dev/null >"$made/.stamp" && sync -f "$made" || full_disk "$piece"
+    mkdir -p "$(dirname "$CACHE/$piece")" 2>/dev/null || full_disk "$piece"
     [[ ! -e $CACHE/$piece ]] || mv "$CACHE/$piece" "$old"
     mv "$made" "$CACHE/$piece" || full_disk "$piece"
     rm -rf "$old"
@@ -54,23 +63,28 @@ full_disk() {
 at a larger disk"
 }
 
-# make_step LOG WHAT PIECE COMMAND...: a step of a piece; says whether the disk or the command is to blame.
+# blame WHAT LOG SENTENCE: dies with the sentence, or of the full disk that is behind it.
+blame() {
+    # On a full disk the log may be empty too, hence the trial.
+    if grep -qsE 'No space left|enough free space' "$2" || ! head -c 100000 /dev/zero 2>/dev/null >"$WORK/trial"; then
+        full_disk "$1"
+    fi
+    die "$3"
+}
+
+# make_step LOG WHAT PIECE COMMAND...: a step of a piece.
 make_step() {
     local log=$1 what=$2 piece=$3
     shift 3
-    step "$log" "$what" "$@" && return
-    # On a full disk the log may be empty too, hence the trial.
-    if grep -q 'No space left' "$log" || ! head -c 100000 /dev/zero 2>/dev/null >"$WORK/trial"; then
-        full_disk "$piece"
-    fi
-    die "$what for $piece failed ($(cause "$log")); run tools/setup again, and if that does not help remove $CACHE"
+    step "$log" "$what" "$@" || blame "$piece" "$log" "$what for $piece failed ($(cause "$log")); run tools/setup \
+again, and if that does not help remove $CACHE"
 }
 
 # fetch PIECE FOLDER PACKAGE[=VERSION]...: downloads into FOLDER/debs and unpacks into FOLDER/root.
 fetch() {
     local piece=$1 dir=$2 deb log=$WORK/fetch.log
     shift 2
-    mkdir -p "$dir/debs" "$dir/root"
+    mkdir -p "$dir/debs" "$dir/root" 2>/dev/null || full_disk "$piece"
     make_step "$log" "downloading ${*%%=*}" "$piece" env -C "$dir/debs" apt-get "${APT_UNPACK[@]}" download "$@"
     for deb in "$dir"/debs/*.deb; do
         make_step "$log" 'unpacking' "$piece" dpkg -x "$deb" "$dir/root"
@@ -109,20 +123,22 @@ make_kernel() {
     open_unpack_view
     mapfile -t packages < <(kernel_packages "$series")
     ((${#packages[@]} > 0)) ||
-        die "no kernel $series is in ${UNPACK_SUITES[*]} of this machine's mirror; choose another with --kernels"
+        blame "kernels/$series" /dev/null "no kernel $series is in ${UNPACK_SUITES[*]} of this machine's mirror; \
+choose another with --kernels"
     say "kernel $series: downloading and unpacking ${packages[0]}"
     fetch "kernels/$series" "$dir" "${packages[@]}"
     image=$(find "$dir/root" -name 'vmlinuz*' -type f | head -n 1)
     release=$(basename "$(find "$dir/root" -path '*/modules/*' -name kernel -printf '%h\n' | head -n 1)")
     [[ -n $image && -n $release ]] ||
-        die "${packages[0]} holds no kernel image with modules; choose another kernel with --kernels"
-    mkdir -p "$dir/made/lib/modules"
+        blame "kernels/$series" /dev/null "${packages[0]} holds no kernel image with modules; choose another \
+kernel with --kernels"
+    mkdir -p "$dir/made/lib/modules" 2>/dev/null || full_disk "kernels/$series"
     modules=$dir/made/lib/modules/$release
     mv "$image" "$dir/made/vmlinuz"
     find "$dir/root" \( -name "config-$release" -o -path "*/modules/$release/config" \) \
         -exec cp {} "$dir/made/config" \;
     mv "$(find "$dir/root" -type d -path "*/modules/$release" | head -n 1)" "$modules"
-    printf '%s\n' "$release" >"$dir/made/version"
+    printf '%s\n' "$release" 2>/dev/null >"$dir/made/version" || full_disk "kernels/$series"
     for drop in "${UNUSED_MODULES[@]}"; do rm -rf "$modules/kernel/${drop:?}"; done
     make_step "$WORK/depmod.log" 'listing modules' "kernels/$series" /usr/sbin/depmod -b "$dir/made" "$release"
     publish "kernels/$series" "$(kernel_stamp "$series")" "$dir/made"
@@ -143,10 +159,10 @@ make_libbpf() {
     version=$(apt-cache "${APT_UNPACK[@]}" showsrc libbpf | sed -n 's/^Version: //p' | sort -uV)
     version=$(grep -m 1 "^$LIBBPF_WANTED-" <<<"$version" || tail -n 1 <<<"$version")
     dpkg --compare-versions "${version:-0}" ge "$LIBBPF_OLDEST" ||
-        die "the mirror's newest libbpf source is '${version:-none}' and $LIBBPF_OLDEST is needed; use a mirror that \
-carries $SOURCE_SUITE"
+        blame libbpf /dev/null "the mirror's newest libbpf source is '${version:-none}' and $LIBBPF_OLDEST is needed; \
+use a mirror that carries $SOURCE_SUITE"
     say "libbpf: building ${version%-*} from its source package"
-    mkdir -p "$dir/source" "$dir/made"
+    mkdir -p "$dir/source" "$dir/made" 2>/dev/null || full_disk libbpf
     make_step "$log" 'downloading the source' libbpf \
         env -C "$dir" apt-get "${APT_UNPACK[@]}" source --download-only "libbpf=$version"
     make_step "$log" 'unpacking the source' libbpf \
@@ -154,7 +170,7 @@ carries $SOURCE_SUITE"
     make_step "$log" 'compiling' libbpf build_libbpf "$dir/source" "$dir/made"
     # Relocatable, and complete for a static library without asking pkg-config for --static.
     sed -i -e "s|^prefix=.*|prefix=\${pcfiledir}/../..|" -e "s|^libdir=.*|libdir=\${prefix}/lib|" \
-        -e 's|^Requires.private:|Requires:|' "$dir/made/lib/pkgconfig/libbpf.pc"
+        -e 's|^Requires.private:|Requires:|' "$dir/made/lib/pkgconfig/libbpf.pc" 2>/dev/null || full_disk libbpf
     publish libbpf "$(libbpf_stamp)" "$dir/made"
     rm -rf "$dir"
 }
@@ -165,14 +181,15 @@ make_vmlinux() {
     local dir=$WORK/vmlinux version header
     open_unpack_view
     version=$(newest_version linux-bpf-dev "${KERNEL_WANTED[7.3]}-")
-    [[ -n $version ]] || die "no linux-bpf-dev is in ${UNPACK_SUITES[*]} of this machine's mirror; use a mirror that \
-carries them"
+    [[ -n $version ]] || blame include /dev/null "no linux-bpf-dev is in ${UNPACK_SUITES[*]} of this machine's mirror; \
+use a mirror that carries them"
     say "vmlinux.h: unpacking linux-bpf-dev $version"
     fetch include "$dir" "linux-bpf-dev=$version"
     header=$(find "$dir/root" -name vmlinux.h | head -n 1)
     { [[ -n $header ]] && grep -q '^struct sched_ext_ops {' "$header"; } ||
-        die "the vmlinux.h of linux-bpf-dev $version does not know sched_ext; use a mirror with a newer one"
-    mkdir "$dir/made"
+        blame include /dev/null "the vmlinux.h of linux-bpf-dev $version does not know sched_ext; use a mirror with a \
+newer one"
+    mkdir "$dir/made" 2>/dev/null || full_disk include
     mv "$header" "$dir/made/vmlinux.h"
     publish include "$(vmlinux_stamp)" "$dir/made"
     rm -rf "$dir"
@@ -184,8 +201,8 @@ make_virtme() {
     local dir=$WORK/virtme version
     open_unpack_view
     version=$(newest_version virtme-ng "$VIRTME_WANTED")
-    [[ -n $version ]] || die "no virtme-ng is in ${UNPACK_SUITES[*]} of this machine's mirror; use a mirror that \
-carries them"
+    [[ -n $version ]] || blame virtme-ng /dev/null "no virtme-ng is in ${UNPACK_SUITES[*]} of this machine's mirror; \
+use a mirror that carries them"
     say "virtme-ng: unpacking $version"
     fetch virtme-ng "$dir" "virtme-ng=$version"
     publish virtme-ng "$(virtme_stamp)" "$dir/root"

@@ -39,9 +39,12 @@ catch_signals() {
 # Prints a line every 15 seconds, so that nobody takes a long step for a hang.
 beat() {
     local what=$1 seconds=0 never
+    # We outlive a parent that is killed: not for long, and its lock must not.
+    [[ -z ${LOCK:-} ]] || exec {LOCK}>&-
     # Waiting for input that never comes, because a sleep would outlive us and hold our caller's pipe open.
     exec {never}<> <(:)
     until read -rt 15 -u "$never"; do
+        kill -0 "$$" 2>/dev/null || return
         seconds=$((seconds + 15))
         say "  still $what ($seconds s)"
     done
@@ -55,7 +58,8 @@ step() {
     beat "$what" &
     BEAT_PID=$!
     set -m
-    "$@" >"$log" 2>&1 </dev/null &
+    # Where a full disk takes not even the log, the caller says so, not bash.
+    "$@" 2>/dev/null >"$log" 2>&1 </dev/null &
     STEP_PID=$!
     set +m
     wait "$STEP_PID" || status=$?
@@ -69,8 +73,8 @@ step() {
 # The line of a log that most likely names the cause.
 cause() {
     local line
-    line=$(grep -E '^E: |No space left|rror:|fatal:|ailed|annot|denied' "$1" | head -n 1) || true
-    [[ -n $line ]] || line=$(grep -v '^[[:space:]]*$' "$1" | tail -n 1) || true
+    line=$(grep -sE '^E: |No space left|rror:|fatal:|ailed|annot|denied' "$1" | head -n 1) || true
+    [[ -n $line ]] || line=$(grep -sv '^[[:space:]]*$' "$1" | tail -n 1) || true
     line=${line#E: }
     printf '%.300s' "${line:-no message}"
 }

@@ -2,6 +2,7 @@
 """Which kernels can be booted, and where they are."""
 
 import os
+import pwd
 import re
 import struct
 from dataclasses import dataclass
@@ -37,10 +38,23 @@ class Kernel:
         return 250
 
 
+def home():
+    """The user's folder, also where HOME is not set."""
+    try:
+        return os.environ.get("HOME") or pwd.getpwuid(os.geteuid()).pw_dir
+    except KeyError:
+        raise Refusal("your home folder is not known; set STEWARD_CACHE as for tools/setup") from None
+
+
 def cache():
-    """The cache folder of tools/setup."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(os.environ.get("STEWARD_CACHE") or os.path.join(base, "scx_steward")).absolute()
+    """The cache folder of tools/setup, found as tools/lib/pieces.sh does."""
+    said = os.environ.get("STEWARD_CACHE")
+    if not said:
+        said = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.join(home(), ".cache"), "scx_steward")
+    folder = Path(said).absolute()
+    if re.search(r"\s", str(folder)):
+        raise Refusal(f"the cache folder '{folder}' has white space in its path; set STEWARD_CACHE to one without")
+    return folder
 
 
 def image_release(image):
