@@ -38,8 +38,8 @@ def sleepers_weigh(steward):
         guest.time.sleep(0.6)
         blocked, running = samples(steward, 'blocked_load', 1), samples(steward, 'runnable_load', 1)
         guest.note(f'2 ms of 10 ms on CPU 1: blocked_load {blocked[1]:.0f}, runnable_load {running[1]:.0f}')
-        # A fifth of the time, give or take what the two numbers swing by in a period.
-        require(abs(max(blocked[1], running[1]) - FULL * 2 / 12) <= 0.03 * FULL, 'not a sixth of a CPU')
+        # A sixth of the time; it swings by 18 within a period, and the wait after each wake-up counts too.
+        require(abs(max(blocked[1], running[1]) - FULL * 2 / 12) <= 18 + 0.03 * FULL, 'not a sixth of a CPU')
         before = steward.stats()['ring_records']
         guest.os.sched_setaffinity(sleeper[0].pid, {2})
         guest.time.sleep(0.08)
@@ -59,6 +59,8 @@ def all_fades(steward):
 
 
 def test():
+    # The test itself, and what it starts to ask, has load too: all of it on CPU 0.
+    guest.os.sched_setaffinity(0, {0})
     with guest.Steward() as steward:
         hogs_weigh(steward)
         sleepers_weigh(steward)
