@@ -38,15 +38,17 @@ catch_signals() {
 
 # Prints a line every 15 seconds, so that nobody takes a long step for a hang.
 beat() {
-    local what=$1 seconds=0 never
+    local what=$1 seconds=0 never out
     # We outlive a parent that is killed: not for long, and its lock must not.
     [[ -z ${LOCK:-} ]] || exec {LOCK}>&-
+    # What bash itself may have to say when this loop is killed is nobody's business.
+    exec {out}>&2 2>/dev/null
     # Waiting for input that never comes, because a sleep would outlive us and hold our caller's pipe open.
     exec {never}<> <(:)
     until read -rt 15 -u "$never"; do
         kill -0 "$$" 2>/dev/null || return
         seconds=$((seconds + 15))
-        say "  still $what ($seconds s)"
+        say "  still $what ($seconds s)" 2>&"$out"
     done
 }
 
