@@ -32,7 +32,7 @@ enum walk {
  * difference between 240,000 verified instructions and a tenth of it.
  */
 
-/* Whether @p, of @load, may go to @taker now: WALK_MOVED if so; counts why not. */
+/* Whether @p may go to @taker now: WALK_MOVED if so; counts why not. */
 static enum walk may_move(struct task_struct *p, struct task_ctx *t, s32 taker, u64 now)
 {
 	if (!bpf_cpumask_test_cpu(taker, p->cpus_ptr) || kernel_migration_disabled(p)) {

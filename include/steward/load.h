@@ -22,24 +22,27 @@ STEWARD_INLINE __u32 steward_load_raw(__u32 weight, __u32 avg)
 	return (avg << STEWARD_DECAYED_FRACTION_BITS) * weight / STEWARD_WEIGHT_DFL;
 }
 
-/* Raw load at @now of the task that runs on a CPU since it published @word, its
+/* What @word, a raw value, has grown to at @now_ns if it counts in full (@full, raw)
+ * since: the part that is missing decays.
+ */
+STEWARD_INLINE __u32 steward_grown_raw(__u64 word, __u32 full, __u64 now_ns)
+{
+	__u32 began = word & STEWARD_DECAYED_VALUE_MAX;
+
+	if (began >= full)
+		return full;
+	word = steward_decayed_pack(word >> STEWARD_DECAYED_VALUE_BITS, full - began);
+	return full - steward_decayed_read_raw(word, now_ns);
+}
+
+/* Raw load at @now_ns of the task that runs on a CPU since it published @word, its
  * load then, and @weight: the old part decays, and what the task has run since
  * then counts in full. 0 if none runs (weight 0).
  */
 STEWARD_INLINE __u32 steward_load_running(__u64 word, __u32 weight, __u64 now_ns)
 {
-	__u32 full = steward_load_raw(weight, STEWARD_LOAD_FULL);
-	__u32 began = word & STEWARD_DECAYED_VALUE_MAX;
-
-	if (!weight)
-		return 0;
-	if (began >= full)
-		return full;
-	/* full - (full - began) * y^d: the missing part decays. */
-	return full -
-	       steward_decayed_read_raw(
-		       steward_decayed_pack(word >> STEWARD_DECAYED_VALUE_BITS, full - began),
-		       now_ns);
+	return weight ? steward_grown_raw(word, steward_load_raw(weight, STEWARD_LOAD_FULL), now_ns)
+		      : 0;
 }
 
 /* Share of time, to 1024, that a CPU ran tasks, from what it published: @running
@@ -48,17 +51,10 @@ STEWARD_INLINE __u32 steward_load_running(__u64 word, __u32 weight, __u64 now_ns
 STEWARD_INLINE __u32 steward_util_at(__u64 word, bool running, __u64 now_ns)
 {
 	__u32 full = STEWARD_LOAD_FULL << STEWARD_DECAYED_FRACTION_BITS;
-	__u32 value = word & STEWARD_DECAYED_VALUE_MAX;
+	__u32 raw = running ? steward_grown_raw(word, full, now_ns)
+			    : steward_decayed_read_raw(word, now_ns);
 
-	if (!running)
-		return steward_decayed_read_raw(word, now_ns) >> STEWARD_DECAYED_FRACTION_BITS;
-	if (value >= full)
-		return STEWARD_LOAD_FULL;
-	return (full -
-		steward_decayed_read_raw(
-			steward_decayed_pack(word >> STEWARD_DECAYED_VALUE_BITS, full - value),
-			now_ns)) >>
-	       STEWARD_DECAYED_FRACTION_BITS;
+	return raw >> STEWARD_DECAYED_FRACTION_BITS;
 }
 
 /* --- removal ring: single producer, single consumer ---

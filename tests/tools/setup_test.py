@@ -135,13 +135,18 @@ class SetupTest(unittest.TestCase):
         self.refused(1, 'kernels/7.3', '--check', '--kernels', '7.3')
         self.assertEqual(self.pieces(), [])
 
-    def test_interrupted_leaves_only_whole_pieces(self):
+    def slow_setup(self):
+        """A setup in the middle of a download that takes its time."""
         (self.state / 'slow').touch()
         child = subprocess.Popen([SETUP, '--kernels', 'none'], env=self.environment, stderr=subprocess.PIPE, text=True)
         for line in child.stderr:
             if 'vmlinux.h' in line:
                 break
         time.sleep(0.3)
+        return child
+
+    def test_interrupted_leaves_only_whole_pieces(self):
+        child = self.slow_setup()
         child.send_signal(signal.SIGTERM)
         self.assertIn('run it again', child.stderr.read())
         self.assertEqual(child.wait(), 143)
@@ -152,12 +157,7 @@ class SetupTest(unittest.TestCase):
         self.assertEqual(self.pieces(), ['include', 'libbpf', 'virtme-ng'])
 
     def test_killed_run_holds_no_lock(self):
-        (self.state / 'slow').touch()
-        child = subprocess.Popen([SETUP, '--kernels', 'none'], env=self.environment, stderr=subprocess.PIPE, text=True)
-        for line in child.stderr:
-            if 'vmlinux.h' in line:
-                break
-        time.sleep(0.3)
+        child = self.slow_setup()
         beat, step = Path(f'/proc/{child.pid}/task/{child.pid}/children').read_text().split()
         child.kill()
         child.wait()
