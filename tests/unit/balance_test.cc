@@ -190,7 +190,7 @@ TEST(Balance, HeavyTaskStaysLightOneGoes) {
   Machine machine(2, 1);
   machine.Busy(0, std::vector<__u32>{kFull, kFull, 400});
   machine.Busy(1, std::vector<__u32>{kFull, kFull});
-  EXPECT_EQ(machine.LoadMax(0, 1), 350U);
+  EXPECT_EQ(machine.LoadMax(0, 1), 393U);
   EXPECT_EQ(machine.RunPass(), 0);
   machine.Busy(0, std::vector<__u32>{kFull, kFull, 500, 200});
   EXPECT_EQ(machine.RunPass(), 1);
@@ -334,16 +334,18 @@ TEST(Balance, RandomMachinesConvergeAndRest) {
   }
 }
 
-// Two hogs a CPU, of unequal weights, started anywhere, end within a tenth of the mean.
+// Two hogs a CPU, half of them nice, started anywhere, end within a tenth of the mean.
 TEST(Balance, UnequalHogsEndEven) {
+  constexpr __u32 kWeights[] = {80, 64, 51, 41, 33, 27, 21, 17, 13, 11};  // of nice 1 to 10
   std::mt19937 random(7);
-  for (int round = 0; round < 200; round++) {
+  for (int round = 0; round < 1000; round++) {
     const __u32 nr = 2 + static_cast<__u32>(random() % 15);
+    const __u32 weight = kWeights[round % std::size(kWeights)];
     Machine machine(nr, 1);
     std::vector<std::vector<__u32>> start(nr);
     uint64_t sum = 0;
     for (__u32 hog = 0; hog < 2 * nr; hog++) {
-      const __u32 load = hog % 2 ? kFull : kFull * 33 / 100;
+      const __u32 load = hog % 2 ? kFull : kFull * weight / 100;
       start[random() % 3 ? 0 : random() % nr].push_back(load);
       sum += load;
     }
@@ -355,7 +357,8 @@ TEST(Balance, UnequalHogsEndEven) {
     ASSERT_EQ(quiet, 20);
     const double mean = static_cast<double>(sum) / nr;
     for (const __u32 load : machine.Loads()) {
-      ASSERT_NEAR(load, mean, mean / 10) << "round " << round << ", " << nr << " CPUs";
+      EXPECT_NEAR(load, mean, mean / 10)
+          << "round " << round << ", " << nr << " CPUs, weight " << weight;
     }
   }
 }

@@ -293,9 +293,11 @@ static void even(int cpu, int cpus, int nice_value, int ms)
 		if (ns >= start + 200 * NS_PER_MS && off > worst)
 			worst = off;
 	}
+	/* Not what the last ones do while the first are being killed. */
 	for (int i = 0; i < hogs; i++)
 		for (int j = 1; j < shared->hogs[i].count; j++)
-			moves += shared->hogs[i].steps[j].ns > start + 200 * NS_PER_MS;
+			moves += shared->hogs[i].steps[j].ns > start + 200 * NS_PER_MS &&
+				 shared->hogs[i].steps[j].ns < end;
 	printf("{\"first_ms\": %.1f, \"worst_after_200_ms\": %.3f, \"moves_after_200_ms\": %d}\n",
 	       first < 0 ? -1.0 : (double)(first - start) / NS_PER_MS, worst, moves);
 }

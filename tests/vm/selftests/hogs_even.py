@@ -17,6 +17,6 @@ def test(times=4):
             guest.note(f'{number + 1}: half of them nice {nice}, from CPU {number % 4}: {seen}')
             require(0 <= seen['first_ms'] <= LIMIT_MS, f'even only after {seen["first_ms"]} ms')
             require(seen['worst_after_200_ms'] <= 0.1, f'a CPU is {seen["worst_after_200_ms"]:.0%} off the mean')
-            require(seen['moves_after_200_ms'] <= (RUN_MS - LIMIT_MS) / 1000, 'the hogs do not come to rest')
+            require(seen['moves_after_200_ms'] <= 1, 'the hogs do not come to rest')
         stats = steward.stats()
         guest.note(f"moved {stats['moved']}, {stats['passes']} passes, {stats['pass_ns']['sum'] // max(stats['passes'], 1)} ns each")
