@@ -9,6 +9,7 @@
 #include "balance.h"
 #include "load.h"
 #include "vtime.h"
+#include "watch.h"
 
 #include "maps.bpf.h"
 #include "stats.bpf.h"
