@@ -87,11 +87,6 @@ bool scx_bpf_dispatch_vtime_from_dsq___compat(struct bpf_iter_scx_dsq *it__iter,
 					      struct task_struct *p, u64 dsq_id,
 					      u64 enq_flags) __ksym __weak;
 
-/* The CPU that keeps the kernel's time. A plain variable of the kernel, so not
- * in BTF: found by name in kallsyms, absent where those are hidden.
- */
-extern const void tick_do_timer_cpu __ksym __weak;
-
 /* Monotonic ns. May lag the same moment on another CPU by a little.
  * scx_bpf_now: 6.14 and later.
  */
@@ -100,6 +95,19 @@ static __always_inline u64 kernel_now(void)
 	if (bpf_ksym_exists(scx_bpf_now___compat))
 		return scx_bpf_now___compat();
 	return bpf_ktime_get_ns();
+}
+
+/* The CPU that keeps the kernel's time, if that can be known. Its variable is a plain
+ * one, so not in BTF, and libbpf would read all of kallsyms for the address, half of
+ * a start; the kernel finds it by name at once. Only for programs of type syscall.
+ */
+static __always_inline bool kernel_timekeeper(s32 *cpu)
+{
+	const char name[] = "tick_do_timer_cpu";
+	u64 address;
+
+	return !bpf_kallsyms_lookup_name(name, sizeof(name), 0, &address) &&
+	       !bpf_probe_read_kernel(cpu, sizeof(*cpu), (const void *)address);
 }
 
 /* Append to a FIFO queue (here: only local queues). Names before 6.13:

@@ -100,17 +100,19 @@ void STEWARD_OPS(steward_enable, struct task_struct *p)
 		steward_pelt_init(&t->pelt, kernel_now(), STEWARD_LOAD_FULL);
 }
 
-/* The kernel's timekeeper makes the best timer CPU: its tick never stops for
- * long. A hint, read once; where the duty wanders later does not matter.
+/* Run by the loader before the attach: the kernel's timekeeper makes the best timer
+ * CPU, as its tick never stops for long. A hint, read once; where the duty wanders
+ * later does not matter. Where symbols are hidden from us there is none.
  */
-static s32 tick_cpu(void)
+SEC("syscall")
+int steward_prefer_timekeeper(void *ctx)
 {
-	s32 cpu = STEWARD_NO_CPU;
+	s32 cpu;
 
-	if (may_read_kernel && bpf_ksym_exists(&tick_do_timer_cpu) &&
-	    bpf_probe_read_kernel(&cpu, sizeof(cpu), &tick_do_timer_cpu))
+	if (!may_read_kernel || !kernel_timekeeper(&cpu))
 		cpu = STEWARD_NO_CPU;
-	return cpu;
+	steer.timer_cpu = cpu;
+	return 0;
 }
 
 s32 STEWARD_OPS_SLEEPABLE(steward_init)
@@ -151,10 +153,8 @@ s32 STEWARD_OPS_SLEEPABLE(steward_init)
 		return err;
 
 	steer.armed_cpu = STEWARD_NO_CPU;
-	cpu = tick_cpu();
-	if (online(cpu) && !(topo_of(cpu)->flags & STEWARD_CPU_QUIET))
-		steer.timer_cpu = cpu;
-	else
+	cpu = steer.timer_cpu;
+	if (!online(cpu) || topo_of(cpu)->flags & STEWARD_CPU_QUIET)
 		steer.timer_cpu = STEWARD_NO_CPU;
 	elect();
 	return 0;

@@ -74,6 +74,16 @@ void RaiseMemoryLimit() {
   }
 }
 
+// Runs a program of type syscall once.
+absl::Status Run(const bpf_program* program) {
+  bpf_test_run_opts options = {};
+  options.sz = sizeof(options);
+  const int error = bpf_prog_test_run_opts(bpf_program__fd(program), &options);
+  if (error == 0) return absl::OkStatus();
+  return absl::ErrnoToStatus(
+      -error, absl::StrCat("cannot run the BPF program ", bpf_program__name(program)));
+}
+
 }  // namespace
 
 BpfScheduler::BpfScheduler(const LaunchConfig& config, Topology topology, uint64_t hotplug_seq)
@@ -101,6 +111,7 @@ absl::StatusOr<std::unique_ptr<Scheduler>> BpfScheduler::Launch(const LaunchConf
   RETURN_IF_ERROR(scheduler->Open());
   RETURN_IF_ERROR(scheduler->Configure(tunables));
   RETURN_IF_ERROR(scheduler->Load());
+  RETURN_IF_ERROR(Run(scheduler->skeleton_->progs.steward_prefer_timekeeper));
   RETURN_IF_ERROR(scheduler->Attach());
   // An enable that failed in the kernel is told by Exit(), not by the attach.
   if (scheduler->Exit().kind == 0) RETURN_IF_ERROR(scheduler->Retarget());
@@ -197,16 +208,7 @@ absl::Status BpfScheduler::Attach() {
   return absl::OkStatus();
 }
 
-absl::Status BpfScheduler::Retarget() {
-  bpf_test_run_opts options = {};
-  options.sz = sizeof(options);
-  const int error =
-      bpf_prog_test_run_opts(bpf_program__fd(skeleton_->progs.steward_retarget), &options);
-  if (error != 0) {
-    return absl::ErrnoToStatus(-error, "cannot run the BPF program that elects the timer CPU");
-  }
-  return absl::OkStatus();
-}
+absl::Status BpfScheduler::Retarget() { return Run(skeleton_->progs.steward_retarget); }
 
 StatsSnapshot BpfScheduler::Stats() const {
   StatsSnapshot stats;

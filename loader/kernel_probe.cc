@@ -176,7 +176,7 @@ void ProbeCpus(const std::string& root, std::vector<Finding>& findings) {
   findings.push_back(ProbeIsolation(root, *lists));
 }
 
-// libbpf finds the variable in the table of symbols, if addresses are shown to us.
+// The kernel looks the variable up for us if it would also show us its address.
 bool SymbolIsVisible(const std::string& root, absl::string_view symbol) {
   std::ifstream in(root + "/proc/kallsyms");
   for (std::string line; std::getline(in, line);) {

@@ -129,7 +129,7 @@ const struct cpumask *scx_bpf_get_idle_cpumask(void);
 void scx_bpf_put_idle_cpumask(const struct cpumask *mask);
 const struct cpumask *scx_bpf_get_online_cpumask(void);
 void scx_bpf_put_cpumask(const struct cpumask *mask);
-extern int tick_do_timer_cpu;
+bool kernel_timekeeper(s32 *cpu);
 #define bpf_ksym_exists(symbol) ((symbol) != NULL)
 
 #define bpf_for(i, from, to) for ((i) = (from); (i) < (__typeof__(i))(to); (i)++)
