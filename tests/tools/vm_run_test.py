@@ -59,6 +59,19 @@ if part == 'no root':
 time.sleep(300)
 '''
 
+# Plays virtme-ng, first with a QEMU that aborts, with the mark from the script that the guest would run.
+VNG = r'''#!/usr/bin/python3
+import os, pathlib, re, sys
+boots = pathlib.Path(os.environ['STATE']) / 'vng-boots'
+first = not boots.exists()
+boots.touch()
+if first:
+    sys.exit('qemu: assertion failed')
+mark = re.search(r'0%s .* (\w+) \$status', pathlib.Path(sys.argv[-1].split()[-1]).read_text()).group(1)
+for stream, text, end in (sys.stdout, 'to stdout', ' 7'), (sys.stderr, 'to stderr', ''):
+    stream.write(f'from QEMU\0{mark}\n{text}\n\0{mark}{end}\n')
+'''
+
 
 def kernel_image(release):
     """The least that is taken for a bzImage."""
@@ -218,6 +231,14 @@ class RunTest(unittest.TestCase):
         self.assertEqual(done.returncode, 7)
         self.assertIn('trying once more', done.stderr)
         self.assertEqual(len(self.guest_boots()), 2)
+
+    def test_virtme_tries_again_before_the_command(self):
+        vng = self.root / 'bin/vng'
+        vng.write_text(VNG)
+        vng.chmod(0o755)
+        done = self.play('', '--runner', 'virtme', '--icount')
+        self.assertEqual((done.returncode, done.stdout), (7, 'to stdout\n'), done.stderr)
+        self.assertIn('trying once more\nto stderr\n', done.stderr)
 
     def test_time_limit(self):
         done = self.play('hangs', '--icount', '--timeout', '0.5')

@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from dataclasses import dataclass
 
 from kernels import Impossible, cache
 from qemu import Outcome, Stream, Watch, end, kernel_arguments, machine_arguments, start
@@ -29,11 +30,29 @@ def find_virtme():
     raise Impossible(f"virtme-ng is neither in {cache()} nor installed; run tools/setup")
 
 
+@dataclass
+class Late:
+    """Passes to a stream what comes after the mark that the job's script begins with; before it, QEMU may complain."""
+
+    mark: bytes
+    stream: Stream
+    before: bytes = b""
+    begun: bool = False
+
+    def feed(self, data):
+        if not self.begun:
+            self.before, found, data = (self.before + data).partition(self.mark)
+            self.begun = bool(found)
+        if self.begun:
+            self.stream.feed(data)
+
+
 def guest_script(kernel, job, mark):
-    """Shell text for the guest: prepare, run the job, end both streams with the mark."""
+    """Shell text for the guest: prepare, run the job between two marks on both streams."""
     lines = [PREPARE.format(config=shlex.quote(str(kernel.config or "")))]
     lines.append(f"cd {shlex.quote(job.cwd)} || exit 126")
     lines += [f"export {name}={shlex.quote(value)}" for name, value in job.environment.items()]
+    lines.append(f"printf '\\0%s\\n' {mark}; printf '\\0%s\\n' {mark} >&2")
     lines.append(f"(exec {shlex.join(job.command)}); status=$?")
     lines.append(f"printf '\\0%s\\n' {mark} >&2; printf '\\0%s %s\\n' {mark} $status")
     return "\n".join(lines)
@@ -56,7 +75,8 @@ def arguments(kernel, shape, options, job, keep, script):
 
 def run(kernel, shape, options, job, keep, mark, sinks):
     """One boot through virtme-ng."""
-    streams = [Stream(b"\0" + mark.encode(), sinks[0]), Stream(b"\0" + mark.encode(), sinks[1])]
+    streams = [Stream(b"\0" + mark.encode(), sink) for sink in sinks]
+    out, err = (Late(stream.mark + b"\n", stream) for stream in streams)
     with tempfile.TemporaryDirectory(prefix="steward-vm-") as folder:
         # In a file, because virtme-ng passes its command on the kernel's command line, which ends at 2048 characters.
         script = os.path.join(folder, "job")
@@ -67,7 +87,7 @@ def run(kernel, shape, options, job, keep, mark, sinks):
         # Pipes: virtme-ng would truncate a file. It looks for shared folders relative to where it runs, hence the root.
         process = start(command, [], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/", env=environment)
         try:
-            watch = Watch(options.timeout, {process.stdout: streams[0].feed, process.stderr: streams[1].feed})
+            watch = Watch(options.timeout, {process.stdout: out.feed, process.stderr: err.feed})
             in_time = watch.run(lambda: all(stream.ended for stream in streams))
         finally:
             end(process)
@@ -77,6 +97,7 @@ def run(kernel, shape, options, job, keep, mark, sinks):
     return Outcome(
         status=int(words[0]) if streams[0].ended and words else None,
         timed_out=not in_time,
-        silent=not any(stream.passed for stream in streams),
+        silent=not (out.begun or err.begun),
+        complaint=err.before.decode(errors="replace").strip(),
         died=process.returncode,
     )

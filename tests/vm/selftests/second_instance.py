@@ -12,4 +12,6 @@ def test():
         steward.require_alive()
         guest.time.sleep(1)
         require(steward.stats()['passes'] >= before, 'the statistics of the first went away')
-        require(guest.control('get').returncode == 0, 'the first no longer answers')
+        done = guest.control('stats', '--json')
+        require(done.returncode == 0, f'the first no longer answers: {done.stdout}')
+        require(guest.json.loads(done.stdout)['passes'] >= before, 'stewardctl shows other statistics')
