@@ -370,7 +370,7 @@ __noinline int relieve(s32 giver, s32 taker, u64 now)
 	struct steward_seen *from = &cell_of(giver)->seen, *to = &cell_of(taker)->seen;
 	u32 gap = steward_task_gap(from, topo_of(giver)->capacity, to, topo_of(taker)->capacity,
 				   tunables.imbalance_pct);
-	struct steward_range range = steward_move_range(gap, steward_is_free(to));
+	struct steward_range range = steward_move_range(gap, to);
 	u32 heavy;
 	int result;
 

@@ -111,7 +111,11 @@ absl::StatusOr<std::unique_ptr<Scheduler>> BpfScheduler::Launch(const LaunchConf
   RETURN_IF_ERROR(scheduler->Open());
   RETURN_IF_ERROR(scheduler->Configure(tunables));
   RETURN_IF_ERROR(scheduler->Load());
-  RETURN_IF_ERROR(Run(scheduler->skeleton_->progs.steward_prefer_timekeeper));
+  if (const absl::Status status = Run(scheduler->skeleton_->progs.steward_prefer_timekeeper);
+      !status.ok()) {
+    spdlog::warn("{}; the first CPU that may becomes the timer CPU", std::string(status.message()));
+    scheduler->skeleton_->bss->steer.timer_cpu = STEWARD_NO_CPU;
+  }
   RETURN_IF_ERROR(scheduler->Attach());
   // An enable that failed in the kernel is told by Exit(), not by the attach.
   if (scheduler->Exit().kind == 0) RETURN_IF_ERROR(scheduler->Retarget());

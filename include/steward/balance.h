@@ -161,34 +161,35 @@ STEWARD_INLINE __u32 steward_task_gap(const struct steward_seen *giver, __u32 gi
 	return gap * steward_min(giver_capacity, taker_capacity) / STEWARD_CAPACITY_FULL;
 }
 
-/* The most load that may go over a gap: all of it would only turn the pair round.
- * What is left of the gap is as good as nothing, but the move still pays, as it turns
- * a state that has no way on into one that has: with a limit of seven eighths, eight
- * hogs of weights 100 and 51 came to rest with a CPU a third below the mean
- * (UnequalHogsEndEven). Noise cannot make two CPUs exchange a task for ever: the way
- * back has a gap that is smaller than the task by as much as this one was wider.
+/* Tasks whose move over a gap is worth it; a free taker takes any. To move all of
+ * the gap would only turn the pair round. Seven eighths leave three quarters of it the
+ * other way round, and hold against loads that waver: 3 tasks beside 2 are never
+ * exchanged for ever (AlmostOneTaskApartNeverPingPong). A taker with nothing queued has
+ * nothing to exchange either, so that with seven eighths eight hogs of weights 100 and
+ * 51 came to rest with a CPU a third below the mean (UnequalHogsEndEven): it takes up
+ * to 31/32, the least of 7/8, 15/16, 31/32 with which they do not.
  */
-STEWARD_INLINE __u32 steward_most_over(__u32 gap)
+STEWARD_INLINE struct steward_range steward_move_range(__u32 gap, const struct steward_seen *taker)
 {
-	return (__u64)gap * 63 / 64;
-}
+	struct steward_range range = {0, gap - gap / 8};
 
-/* Tasks whose move over a gap is worth it; a free taker takes any. */
-STEWARD_INLINE struct steward_range steward_move_range(__u32 gap, bool taker_is_free)
-{
-	struct steward_range range = {0, taker_is_free ? ~0u : steward_most_over(gap)};
-
+	if (steward_is_free(taker))
+		range.most = ~0u;
+	else if (!taker->nr_queued)
+		range.most = gap - gap / 32;
 	return range;
 }
 
 /* Tasks of the taker that are worth having in exchange for a task of load @heavy,
  * which is too much to move alone: what goes over in sum is an eighth of the gap at
- * least. An exchange that only just pays is taken too, as it puts light tasks where
- * there was a heavy one, with which later moves can even out.
+ * least, and less than all of it. An exchange that only just pays is taken too, as
+ * it puts light tasks where there was a heavy one, with which later moves can even
+ * out; without, hogs of two weights come to rest with a CPU a quarter below the mean,
+ * or, with a limit of 63/64, half above it: four of weight 33 against two of 100.
  */
 STEWARD_INLINE struct steward_range steward_swap_range(__u32 gap, __u32 heavy)
 {
-	__u32 most_over = steward_most_over(gap), least_over = gap / 8 + 1;
+	__u32 most_over = gap ? gap - 1 : 0, least_over = gap / 8 + 1;
 	struct steward_range range = {1, 0};
 
 	if (heavy > least_over)

@@ -57,7 +57,7 @@ class Machine {
                             topo_[taker].capacity, kPct);
   }
   __u32 LoadMax(__u32 giver, __u32 taker) {
-    return steward_move_range(Gap(giver, taker), steward_is_free(&seen(taker))).most;
+    return steward_move_range(Gap(giver, taker), &seen(taker)).most;
   }
   void Offline(__u32 cpu) {
     seen(cpu) = {};
@@ -124,7 +124,7 @@ class Machine {
     const bool was_free = steward_is_free(&seen(taker));
     const uint64_t before = Squares();
     const __u32 gap = Gap(giver, taker);
-    const steward_range range = steward_move_range(gap, was_free);
+    const steward_range range = steward_move_range(gap, &seen(taker));
     if (!MoveOne(giver, taker, range)) {
       __u32 heavy = ~0U;
       for (const __u32 load : queues_[giver]) heavy = std::min(heavy, load);
@@ -190,7 +190,7 @@ TEST(Balance, HeavyTaskStaysLightOneGoes) {
   Machine machine(2, 1);
   machine.Busy(0, std::vector<__u32>{kFull, kFull, 400});
   machine.Busy(1, std::vector<__u32>{kFull, kFull});
-  EXPECT_EQ(machine.LoadMax(0, 1), 393U);
+  EXPECT_EQ(machine.LoadMax(0, 1), 350U);
   EXPECT_EQ(machine.RunPass(), 0);
   machine.Busy(0, std::vector<__u32>{kFull, kFull, 500, 200});
   EXPECT_EQ(machine.RunPass(), 1);
@@ -206,7 +206,7 @@ TEST(Balance, HeavyTaskIsExchanged) {
   EXPECT_EQ(machine.Load(0), kFull + 600);
   EXPECT_EQ(machine.Load(1), kFull + 600);
   EXPECT_LT(steward_swap_range(1000, 100).most, steward_swap_range(1000, 100).least);
-  EXPECT_EQ(steward_swap_range(640, 1000).least, 370U);
+  EXPECT_EQ(steward_swap_range(640, 1000).least, 361U);
   EXPECT_EQ(steward_swap_range(640, 1000).most, 919U);
 }
 
@@ -338,14 +338,16 @@ TEST(Balance, RandomMachinesConvergeAndRest) {
 TEST(Balance, UnequalHogsEndEven) {
   constexpr __u32 kWeights[] = {80, 64, 51, 41, 33, 27, 21, 17, 13, 11};  // of nice 1 to 10
   std::mt19937 random(7);
-  for (int round = 0; round < 1000; round++) {
+  for (int round = 0; round < 10000; round++) {
     const __u32 nr = 2 + static_cast<__u32>(random() % 15);
     const __u32 weight = kWeights[round % std::size(kWeights)];
     Machine machine(nr, 1);
     std::vector<std::vector<__u32>> start(nr);
     uint64_t sum = 0;
     for (__u32 hog = 0; hog < 2 * nr; hog++) {
-      const __u32 load = hog % 2 ? kFull : kFull * weight / 100;
+      // What is measured of a hog is a little less than what it is.
+      const __u32 load =
+          (hog % 2 ? kFull : kFull * weight / 100) - static_cast<__u32>(random() % 3);
       start[random() % 3 ? 0 : random() % nr].push_back(load);
       sum += load;
     }
@@ -372,6 +374,25 @@ TEST(Balance, NearlyEqualNeverPingPong) {
     machine.Busy(0, std::vector<__u32>{wavering(), wavering(), 60});
     machine.Busy(1, std::vector<__u32>{wavering(), wavering()});
     EXPECT_EQ(machine.RunPass(), 0) << pass;
+  }
+}
+
+// Nor do CPUs that are one task apart, whose move would only turn them round, though the gap wavers
+// around the load of a task.
+TEST(Balance, AlmostOneTaskApartNeverPingPong) {
+  std::mt19937 random(5);
+  Machine machine(2, 1);
+  const auto tasks = [&random](size_t count, __u32 waver) {
+    std::vector<__u32> loads(count);
+    std::ranges::generate(loads, [&] { return kFull - static_cast<__u32>(random() % waver); });
+    return loads;
+  };
+  for (const auto& [more, waver] : {std::pair(3, kFull / 30), std::pair(2, kFull / 100)}) {
+    for (int pass = 0; pass < 10000; pass++) {
+      machine.Busy(0, tasks(static_cast<size_t>(more), waver));
+      machine.Busy(1, tasks(static_cast<size_t>(more) - 1, waver));
+      EXPECT_EQ(machine.RunPass(), 0) << more << " tasks, pass " << pass;
+    }
   }
 }
 

@@ -195,7 +195,13 @@ class Steward:
         # The kernel counts a little after it has said enabled.
         require(poll(lambda: sysfs('enable_seq') != sequence, 5), 'enable_seq did not change')
         self.enable_seq = sysfs('enable_seq')
+        # It listens a little after it has attached.
+        require(poll(self.listens, 10), 'scx_steward does not listen on its control socket')
         return self
+
+    def listens(self):
+        with socket.socket(socket.AF_UNIX) as peer:
+            return peer.connect_ex(CONTROL_SOCKET) == 0
 
     def __enter__(self):
         return self.start()

@@ -68,10 +68,15 @@ def run_apart(name, options):
         status = 1
         try:
             status = run(name, options)
-            sys.stdout.flush()
+        except BaseException:  # pylint: disable=broad-except
+            traceback.print_exc(file=sys.stdout)
         finally:
+            sys.stdout.flush()
             os._exit(status)  # pylint: disable=protected-access
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if status < 0:
+        print(f'FAIL {name}: ended by signal {-status}', flush=True)
+    return status
 
 
 def main(words):

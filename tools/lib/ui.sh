@@ -7,7 +7,6 @@
 TOOL=${TOOL:-${0##*/}}
 WORK=''        # temporary directory, removed on every way out
 STEP_PID=''    # process group of the running step, ended on every way out
-BEAT_PID=''    # the "still working" loop beside it
 
 say() { printf '%s: %s\n' "$TOOL" "$*" >&2; }
 
@@ -24,7 +23,6 @@ clean_up() {
     local status=$?
     trap - EXIT INT TERM HUP
     ours || exit "$status"
-    [[ -z $BEAT_PID ]] || kill "$BEAT_PID" 2>/dev/null || true
     [[ -z $STEP_PID ]] || kill -TERM -- "-$STEP_PID" 2>/dev/null || true
     [[ -z $WORK ]] || rm -rf -- "$WORK"
     exit "$status"
@@ -36,39 +34,34 @@ catch_signals() {
     trap 'ours && say "terminated; run it again to go on where it stopped"; exit 143' TERM HUP
 }
 
-# Prints a line every 15 seconds, so that nobody takes a long step for a hang.
+# Prints a line every 15 seconds, so that nobody takes a long step for a hang. Ends when its input does: when the step
+# is over, or whoever started it has been killed.
 beat() {
-    local what=$1 seconds=0 never out
-    # We outlive a parent that is killed: not for long, and its lock must not.
+    local what=$1 seconds=0 status
     [[ -z ${LOCK:-} ]] || exec {LOCK}>&-
-    # What bash itself may have to say when this loop is killed is nobody's business.
-    exec {out}>&2 2>/dev/null
-    # Waiting for input that never comes, because a sleep would outlive us and hold our caller's pipe open.
-    exec {never}<> <(:)
-    until read -rt 15 -u "$never"; do
-        kill -0 "$$" 2>/dev/null || return
+    while read -rt 15 || status=$?; do
+        ((status > 128)) || return 0
         seconds=$((seconds + 15))
-        say "  still $what ($seconds s)" 2>&"$out"
+        say "  still $what ($seconds s)"
     done
 }
 
 # step LOG WHAT COMMAND...: runs the command in a process group of its own with all output in LOG, and returns its
 # status. In the background plus wait, because bash answers a signal only between foreground commands.
 step() {
-    local log=$1 what=$2 status=0
+    local log=$1 what=$2 status=0 heart beat
     shift 2
-    beat "$what" &
-    BEAT_PID=$!
+    exec {heart}> >(beat "$what")
+    beat=$!
     set -m
     # Where a full disk takes not even the log, the caller says so, not bash.
-    "$@" 2>/dev/null >"$log" 2>&1 </dev/null &
+    "$@" 2>/dev/null >"$log" 2>&1 </dev/null {heart}>&- &
     STEP_PID=$!
     set +m
     wait "$STEP_PID" || status=$?
     STEP_PID=''
-    kill "$BEAT_PID" 2>/dev/null || true
-    wait "$BEAT_PID" 2>/dev/null || true
-    BEAT_PID=''
+    exec {heart}>&-
+    wait "$beat" 2>/dev/null || true
     return "$status"
 }
 

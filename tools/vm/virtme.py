@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import dataclass
 
 from kernels import Impossible, cache
-from qemu import Outcome, Stream, Watch, end, kernel_arguments, machine_arguments, start
+from qemu import Outcome, Stream, Watch, end, kernel_arguments, machine_arguments, start, write_all
 
 # What virtme-ng leaves undone: bpffs, a running loopback, and the kernel's configuration in /boot.
 PREPARE = """mount -t bpf bpf /sys/fs/bpf 2>/dev/null
@@ -93,6 +93,8 @@ def run(kernel, shape, options, job, keep, mark, sinks):
             end(process)
             process.stdout.close()
             process.stderr.close()
+    if not (out.begun or err.begun):
+        write_all(sinks[1], out.before + err.before)  # what virtme-ng or QEMU had to say
     words = (streams[0].tail or b"").split()
     return Outcome(
         status=int(words[0]) if streams[0].ended and words else None,
