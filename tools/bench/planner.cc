@@ -75,8 +75,8 @@ class Machine {
     moved_ += moved;
   }
 
-  double pairs() const { return pairs_; }
-  double moved() const { return moved_; }
+  [[nodiscard]] double pairs() const { return pairs_; }
+  [[nodiscard]] double moved() const { return moved_; }
 
  private:
   __u32 nr_;
