@@ -4,8 +4,6 @@
 //
 // Times are per pass. `pairs` is how many times a pass asked for a giver and a taker, `moved` how
 // many tasks its plan moved.
-#include <algorithm>
-#include <cstring>
 #include <random>
 #include <vector>
 
